@@ -1,0 +1,103 @@
+"""A compiled preset as the runtime sees it: who works, with which tools, within which limits, what follows what.
+
+`swarm_presets/compile.py` makes these from YAML; the runtime enforces them and knows no YAML. Times are seconds,
+tokens are tokens, money is US dollars.
+"""
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+from typing import Literal
+
+NextAction = Literal[
+    "use_result",
+    "use_partial",
+    "fallback_to_direct_tools",
+    "stop_and_report",
+    "delegate_to",
+    "ask_user",
+]
+
+
+class Status(StrEnum):
+    """The nine ways in which a delegation ends (guide "presets", 4)."""
+
+    COMPLETED = "completed"
+    PARTIAL = "partial"
+    EMPTY = "empty"
+    INVALID_OUTPUT = "invalid_output"
+    TIMEOUT = "timeout"
+    ERROR = "error"
+    OVER_BUDGET = "over_budget"
+    DENIED = "denied"
+    CANCELLED = "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What follows a status. Order: retries with back-off, then `fallback_model` once, then `next_action`."""
+
+    next_action: NextAction
+    retryable: bool = False
+    max_retries: int = 0
+    backoff: float = 0.0
+    fallback_model: str | None = None
+    fallback_tools: tuple[str, ...] = ()
+    delegate_to: str | None = None
+    say: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """Bounds of one run of one agent."""
+
+    time: float = 180.0
+    tool_timeout: float = 60.0
+    idle_timeout: float = 60.0
+    tool_rounds: int = 8
+    tool_calls: int | None = None
+    input_tokens: int = 20_000
+    output_tokens: int = 4_096
+    output_chars: int = 2_500
+    usd: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Agent:
+    """One agent. `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or "auto"."""
+
+    id: str
+    role: str
+    prompt: str
+    tools: tuple[str, ...]
+    description: str = ""
+    model: str = "auto"
+    effort: str | None = None
+    limits: Limits = field(default_factory=Limits)
+    concurrency: int = 1
+    context: Literal["task_only", "brief", "recent", "full"] = "brief"
+    policy: dict[Status, Policy] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Delegation:
+    """Bounds of delegating as a whole."""
+
+    max_parallel: int = 3
+    max_depth: int = 1
+    max_delegations: int = 12
+
+
+@dataclass(frozen=True, slots=True)
+class Team:
+    """A preset, ready to run. `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
+
+    For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its direct tools.
+    """
+
+    name: str
+    digest: str
+    supervisor: Agent
+    agents: dict[str, Agent] = field(default_factory=dict)
+    delegation: Delegation = field(default_factory=Delegation)
+    title: str = ""
+    description: str = ""

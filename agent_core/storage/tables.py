@@ -1,0 +1,128 @@
+"""The agent core's tables. Every row has an owner, directly or through its session.
+
+Hot paths use `Table.__table__` with Core statements (see statements.py); the classes are for reading and for admin.
+Times are aware UTC; on SQLite they are stored as text.
+"""
+
+import datetime as dt
+
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Integer,
+    LargeBinary,
+    Text,
+    UniqueConstraint,
+)
+from sqlalchemy.types import DateTime, TypeDecorator
+from sqlmodel import Field, SQLModel
+
+# SQLite numbers rows by itself only in a column that is exactly INTEGER.
+BigId = BigInteger().with_variant(Integer(), "sqlite")
+
+
+class UtcDateTime(TypeDecorator[dt.datetime]):
+    """Aware UTC datetimes on both databases: SQLite keeps no zone, so it is put back on reading."""
+
+    impl = DateTime(timezone=True)
+    cache_ok = True
+
+    def process_bind_param(self, value: dt.datetime | None, dialect: object) -> dt.datetime | None:
+        """Refuse naive times; store UTC."""
+        if value is None:
+            return None
+        if value.tzinfo is None:
+            raise ValueError("a naive datetime reached the database")
+        return value.astimezone(dt.UTC)
+
+    def process_result_value(
+        self, value: dt.datetime | None, dialect: object
+    ) -> dt.datetime | None:
+        """Give the zone back."""
+        if value is None or value.tzinfo is not None:
+            return value
+        return value.replace(tzinfo=dt.UTC)
+
+
+class Session(SQLModel, table=True):
+    """A transcript's head. `parent` names the session that delegated to this one, `agent` whom it is."""
+
+    __tablename__ = "session"
+
+    id: str = Field(primary_key=True)
+    owner: str = Field(index=True)
+    parent: str | None = Field(default=None, sa_column=Column(Text, ForeignKey("session.id")))
+    agent: str | None = None
+    title: str = ""
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Transcript(SQLModel, table=True):
+    """Append-only rows of a session; `seq` counts from 1 without gaps. Never updated, never deleted but by /forget."""
+
+    __tablename__ = "transcript"
+    __table_args__ = (
+        UniqueConstraint("session_id", "seq", name="transcript_session_seq"),
+        Index("transcript_turn", "turn_id"),
+    )
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    seq: int = Field(sa_column=Column(BigInteger, nullable=False))
+    turn_id: int = Field(sa_column=Column(BigInteger, nullable=False))
+    kind: str
+    ref: str = ""
+    body: str = Field(sa_column=Column(Text, nullable=False))
+    meta: str = Field(default="{}", sa_column=Column(Text, nullable=False))
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Turn(SQLModel, table=True):
+    """One run of a session for one principal. `id` is the id of its first inbox row."""
+
+    __tablename__ = "turn"
+    __table_args__ = (Index("turn_session", "session_id"),)
+
+    id: int = Field(sa_column=Column(BigId, primary_key=True, autoincrement=False))
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    principal: str
+    status: str
+    preset: str = ""
+    error_id: str | None = None
+    started_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    ended_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
+
+
+class UsageRow(SQLModel, table=True):
+    """One model call that was paid for. `usd` is null where the price is unknown, never 0 (MDL-3)."""
+
+    __tablename__ = "usage"
+    __table_args__ = (Index("usage_owner_at", "owner", "at"),)
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    turn_id: int = Field(sa_column=Column(BigInteger, nullable=False, index=True))
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    owner: str
+    model: str
+    input_tokens: int
+    output_tokens: int
+    cache_read_tokens: int
+    cache_write_tokens: int
+    usd: float | None = None
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Blob(SQLModel, table=True):
+    """Bytes beside the rows: charts, files, long tool results. `id` is the sha256 of owner and data."""
+
+    __tablename__ = "blob"
+
+    id: str = Field(primary_key=True)
+    owner: str = Field(index=True)
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    name: str
+    media_type: str
+    data: bytes = Field(sa_column=Column(LargeBinary, nullable=False))
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))

@@ -1,0 +1,209 @@
+"""What a tool is: one async function with a spec made from its signature and docstring.
+
+    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=20)
+    async def get_market_history(ctx: ToolContext, symbol: str, start: str | None = None) -> ToolOutput:
+        '''Daily prices of one symbol.
+
+        Args:
+            symbol: Code or name, such as AAPL.
+            start: First day, YYYY-MM-DD.
+        '''
+
+The docstring's first paragraph (and any further ones before `Args:`) is what the model reads; `Args:` lines describe
+the parameters; annotations give the JSON Schema (pydantic), and arguments are validated by it before the call.
+A tool's failure is a result for the model: raise `ToolFailure` with one line that says what, and how to mend it.
+"""
+
+import datetime as dt
+import inspect
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+
+from agent_core.errors import SwarmgateError
+from agent_core.ports import Clock, ToolSchema
+
+Effect = Literal["none", "write", "trade", "message"]
+Credibility = Literal["objective fact", "logic tool", "emotional view", "mixed"]
+
+
+class ToolFailure(SwarmgateError):
+    """A tool could not do what was asked; its one line goes to the model."""
+
+
+@dataclass(frozen=True, slots=True)
+class Artifact:
+    """A file that a tool made, at most a few MB. `name` has an extension; `caption` is one line."""
+
+    name: str
+    media_type: str
+    data: bytes
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """What a tool returns: text for the model (JSON where it has fields), one line for the person, files."""
+
+    content: str
+    summary: str = ""
+    artifacts: tuple[Artifact, ...] = ()
+
+
+class Progress(Protocol):
+    """Takes a line about a running tool; never blocks, never raises."""
+
+    def __call__(self, detail: str, progress: float | None = None) -> None:
+        """Show where the tool is; progress is 0..1 or None for unknown."""
+        ...
+
+
+def _no_progress(detail: str, progress: float | None = None) -> None:
+    del detail, progress
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know and use. `owner` is the principal of the turn; `as_of` bounds every datum (None: now)."""
+
+    owner: str
+    session_id: str
+    turn_id: int
+    call_id: str
+    language: Literal["en", "zh"]
+    clock: Clock
+    as_of: dt.date | None = None
+    progress: Progress = _no_progress
+
+
+@dataclass(frozen=True, slots=True)
+class ToolSpec:
+    """One tool (TGV-1).
+
+    `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again after a crash,
+    others are answered "outcome unknown"; `timeout` is in seconds.
+    """
+
+    name: str
+    description: str
+    parameters: dict[str, object]
+    run: Callable[..., Awaitable[ToolOutput]] = field(repr=False)
+    arguments: type[BaseModel] = field(repr=False)
+    title: dict[str, str] = field(default_factory=dict)
+    timeout: float = 60.0
+    concurrency_safe: bool = True
+    idempotent: bool = True
+    deterministic: bool = False
+    requires_approval: bool = False
+    background: bool = False
+    effect: Effect = "none"
+    credibility: Credibility = "objective fact"
+
+    @property
+    def schema(self) -> ToolSchema:
+        """The tool as a model sees it."""
+        return ToolSchema(self.name, self.description, self.parameters)
+
+    def display(self, language: str) -> str:
+        """The tool's name for people."""
+        return self.title.get(language) or self.title.get("en") or self.name
+
+    async def call(self, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
+        """Validate the arguments and run. Raises ToolFailure for arguments that do not fit."""
+        try:
+            checked = self.arguments.model_validate(args)
+        except ValidationError as e:
+            raise ToolFailure(_complaint(self.name, e)) from e
+        fields = {name: getattr(checked, name) for name in type(checked).model_fields}
+        return await self.run(ctx, **fields)
+
+
+def _complaint(name: str, error: ValidationError) -> str:
+    parts = [
+        f"{'.'.join(str(p) for p in e['loc']) or 'arguments'}: {e['msg']}" for e in error.errors()
+    ]
+    return f"{name} was not run: {'; '.join(parts)}"
+
+
+def tool(
+    *,
+    title: dict[str, str],
+    timeout: float = 60.0,  # noqa: ASYNC109 - a property of the tool, applied by the runtime
+    concurrency_safe: bool = True,
+    idempotent: bool = True,
+    deterministic: bool = False,
+    requires_approval: bool = False,
+    background: bool = False,
+    effect: Effect = "none",
+    credibility: Credibility = "objective fact",
+) -> Callable[[Callable[..., Awaitable[ToolOutput]]], ToolSpec]:
+    """Turn an async function into a ToolSpec; see the module's docstring."""
+
+    def build(function: Callable[..., Awaitable[ToolOutput]]) -> ToolSpec:
+        name = getattr(function, "__name__", "tool")
+        description, notes = _docs(inspect.getdoc(function) or "")
+        arguments = _arguments(name, function, notes)
+        return ToolSpec(
+            name=name,
+            description=description,
+            parameters=_clean(arguments.model_json_schema()),
+            run=function,
+            arguments=arguments,
+            title=title,
+            timeout=timeout,
+            concurrency_safe=concurrency_safe,
+            idempotent=idempotent,
+            deterministic=deterministic,
+            requires_approval=requires_approval,
+            background=background,
+            effect=effect,
+            credibility=credibility,
+        )
+
+    return build
+
+
+def _docs(text: str) -> tuple[str, dict[str, str]]:
+    head, _, tail = text.partition("\nArgs:\n")
+    notes: dict[str, str] = {}
+    current = ""
+    for line in tail.splitlines():
+        if match := re.match(r"\s{2,8}(\w+):\s+(.*)", line):
+            current = match[1]
+            notes[current] = match[2].strip()
+        elif current and line.strip():
+            notes[current] += " " + line.strip()
+        elif not line.strip():
+            current = ""
+    return " ".join(head.split()), notes
+
+
+def _arguments(
+    name: str, function: Callable[..., Awaitable[ToolOutput]], notes: dict[str, str]
+) -> type[BaseModel]:
+    fields: dict[str, Any] = {}
+    for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
+        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
+        note = notes.get(parameter.name)
+        fields[parameter.name] = (parameter.annotation, Field(default, description=note))
+    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
+
+
+def _clean(schema: dict[str, Any]) -> dict[str, Any]:
+    """Without pydantic's titles, which cost tokens and say nothing."""
+    if isinstance(schema.get("title"), str):
+        schema = {k: v for k, v in schema.items() if k != "title"}
+    return {k: _clean_value(k, v) for k, v in schema.items()}
+
+
+def _clean_value(key: str, value: Any) -> Any:
+    if isinstance(value, dict):
+        if key in ("properties", "$defs"):
+            return {name: _clean(v) for name, v in value.items()}
+        return _clean(value)
+    if isinstance(value, list):
+        return [_clean(v) if isinstance(v, dict) else v for v in value]
+    return value

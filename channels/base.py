@@ -1,0 +1,126 @@
+"""The channel contract: two methods, and small optional protocols for what a platform can do besides.
+
+A channel has no agent and no database in it. It turns platform updates into `Inbound`, and `Outbound` into messages.
+"""
+
+from collections.abc import Awaitable, Callable, Sequence
+from typing import Protocol, runtime_checkable
+
+from aiohttp import web
+
+from channels.types import Address, Attachment, Inbound, Outbound, Preview
+
+Emit = Callable[[Inbound], Awaitable[None]]
+
+
+class Receipt(Protocol):
+    """What is already visible of one reply; lives in the outbox row, so that a resumed send goes on where it was.
+
+    `ids`: message ids in order, one for each part that is visible (perhaps still as a preview).
+    `final`: how many of them have their final content already.
+    """
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """Message ids, in order."""
+        ...
+
+    @property
+    def final(self) -> int:
+        """How many have their final content."""
+        ...
+
+    async def shown(self, message_id: str, *, final: bool) -> None:
+        """A new message is visible. Committed when it returns."""
+        ...
+
+    async def settled(self, index: int) -> None:
+        """Message `index` has its final content now. Committed when it returns."""
+        ...
+
+
+@runtime_checkable
+class Channel(Protocol):
+    """A chat platform.
+
+    `name` is the first part of addresses; `account` is the bot's own id, known once `run` is ready.
+    """
+
+    name: str
+
+    async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
+        """Receive until cancelled. `ready` is called once, when updates flow.
+
+        `emit` returns when the message is durable; only then may the platform be told. Raises BadCredentials when
+        the token is refused; survives everything else by itself, with back-off. Cancellation leaves nothing open.
+        """
+        ...
+
+    async def send(self, out: Outbound, receipt: Receipt) -> None:
+        """Send one reply in order of its parts, skipping what the receipt says is there.
+
+        Splits at the platform's limit. A part that is visible as a preview is edited, never sent again. Text the platform
+        cannot parse goes as plain text, once. Raises FloodLimited, Unreachable, Ambiguous, Refused, Gone; a later call with
+        the same receipt goes on with the part that failed.
+        """
+        ...
+
+
+@runtime_checkable
+class PreviewStream(Protocol):
+    """One reply in the making at one place."""
+
+    async def show(self, preview: Preview) -> None:
+        """Show this state, or skip it when the platform's rate asks for that. Never raises for a failed preview."""
+        ...
+
+    async def close(self) -> None:
+        """End typing and drafts; visible messages stay for `send` to finish."""
+        ...
+
+
+@runtime_checkable
+class CanStream(Protocol):
+    """Shows replies while they are made."""
+
+    def stream(
+        self, address: Address, receipt: Receipt, *, private: bool, reply_to: str | None
+    ) -> PreviewStream:
+        """A stream for one reply. Messages it makes visible go into the receipt."""
+        ...
+
+
+@runtime_checkable
+class CanAnswerButtons(Protocol):
+    """Tells a person that a button press arrived."""
+
+    async def answer(self, callback: str, text: str = "") -> None:
+        """Acknowledge a press (Inbound.callback); a late or repeated one is ignored."""
+        ...
+
+
+@runtime_checkable
+class CanDownload(Protocol):
+    """Fetches incoming files."""
+
+    async def download(self, attachment: Attachment, limit: int) -> bytes:
+        """The bytes, at most `limit`; Refused when larger or gone."""
+        ...
+
+
+@runtime_checkable
+class CanMenu(Protocol):
+    """Shows a command menu."""
+
+    async def menu(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
+        """Set (name, description) pairs for a language code, or for all others (None)."""
+        ...
+
+
+@runtime_checkable
+class HasRoutes(Protocol):
+    """Serves HTTP under the gateway's server."""
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """Routes to mount, with absolute paths."""
+        ...

@@ -1,0 +1,128 @@
+"""The words between chat platforms and the gateway. All immutable; ids are strings; texts are Unicode Markdown."""
+
+import datetime as dt
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Literal, Self
+
+
+@dataclass(frozen=True, slots=True)
+class Address:
+    """A place where messages go. `thread` is a forum topic, a thread, or None.
+
+    `account` is the bot's own id on the platform, so that two bots never mix.
+    """
+
+    channel: str
+    account: str
+    chat: str
+    thread: str | None = None
+
+    def __str__(self) -> str:
+        parts = [self.channel, self.account, self.chat]
+        return ":".join(parts if self.thread is None else [*parts, self.thread])
+
+    @classmethod
+    def parse(cls, text: str) -> Self:
+        """The address that `str` printed. Raises ValueError."""
+        parts = text.split(":", 3)
+        if len(parts) < 3:
+            raise ValueError(f"{text!r} is not an address such as telegram:777:123")
+        return cls(*parts)
+
+
+class Kind(StrEnum):
+    """What came in."""
+
+    MESSAGE = "message"
+    BUTTON = "button"
+
+
+@dataclass(frozen=True, slots=True)
+class Author:
+    """Who wrote. `id` is the platform's stable id; `name` is for showing only, never for deciding."""
+
+    id: str
+    name: str = ""
+    language: str | None = None  # IETF tag as the platform gives it
+
+
+@dataclass(frozen=True, slots=True)
+class Attachment:
+    """A file. Incoming ones carry `ref`, what the channel needs to fetch it; outgoing ones carry `data`."""
+
+    name: str
+    media_type: str
+    data: bytes | None = None
+    ref: str | None = None
+    size: int | None = None
+    caption: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Button:
+    """A button. `data` comes back in the press, at most 64 bytes (Telegram's limit)."""
+
+    label: str
+    data: str
+    style: Literal["plain", "primary", "danger"] = "plain"
+
+
+@dataclass(frozen=True, slots=True)
+class Inbound:
+    """One thing a person did. `key` is unique on (channel, account) and equal for each redelivery (DESIGN.md 3.2).
+
+    `addressed`: private chat, mention or reply to the bot. `message_id` is what it refers to on the platform
+    (the message itself, or the one whose button was pressed); `callback` answers a button press.
+    """
+
+    address: Address
+    key: str
+    author: Author
+    text: str
+    at: dt.datetime
+    kind: Kind = Kind.MESSAGE
+    private: bool = True
+    addressed: bool = True
+    message_id: str | None = None
+    reply_to: str | None = None
+    callback: str | None = None
+    attachments: tuple[Attachment, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Outbound:
+    """One reply or notice: Markdown of any length, files shown after it, buttons under its last part."""
+
+    address: Address
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    buttons: tuple[Button, ...] = ()
+    reply_to: str | None = None
+    silent: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A line of what goes on: a tool or a sub-agent. `parent` is the id of the sub-agent's step it belongs to."""
+
+    id: str
+    label: str
+    state: Literal["running", "ok", "failed"] = "running"
+    detail: str = ""
+    agent: str | None = None
+    parent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Preview:
+    """The whole present state of a reply in the making; a later preview replaces an earlier one.
+
+    `text` is Markdown that may end anywhere; `status` is one short line (empty: none); `steps` in order of start.
+    """
+
+    text: str = ""
+    status: str = ""
+    steps: tuple[Step, ...] = ()
+    thinking: str = ""
+    buttons: tuple[Button, ...] = ()

@@ -1,0 +1,133 @@
+"""The gateway's tables. Foreign keys point from here to the agent core's tables, never back."""
+
+import datetime as dt
+from enum import IntEnum
+
+from sqlalchemy import BigInteger, Column, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlmodel import Field, SQLModel
+
+from agent_core.storage.tables import BigId, UtcDateTime
+
+
+class InboxStatus(IntEnum):
+    """States of an inbox row."""
+
+    NEW = 0
+    IN_TURN = 1
+    DONE = 2
+
+
+class OutboxStatus(IntEnum):
+    """States of an outbox row. OPEN: its text is not final yet; PARKED: refused for good, waits for an operator."""
+
+    OPEN = 0
+    READY = 1
+    SENT = 2
+    PARKED = 3
+
+
+class Conversation(SQLModel, table=True):
+    """A lane: one place (a chat, a topic, a thread), its order and its fence.
+
+    `session_id` is where the next turn goes; `epoch` rises with each run, and an append with an older one is refused.
+    `address` is where replies go. `preset` and `model` are the chat's own choice, empty for the settings' default.
+    """
+
+    __tablename__ = "conversation"
+
+    id: str = Field(primary_key=True)
+    address: str
+    private: bool = True
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    epoch: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
+    preset: str = ""
+    model: str = ""
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Inbox(SQLModel, table=True):
+    """Everything that came in, once each: unique by (channel, account, key)."""
+
+    __tablename__ = "inbox"
+    __table_args__ = (
+        UniqueConstraint("channel", "account", "key", name="inbox_key"),
+        Index(
+            "inbox_open",
+            "conversation_id",
+            "id",
+            sqlite_where=text("status < 2"),
+            postgresql_where=text("status < 2"),
+        ),
+        Index("inbox_turn", "turn_id"),
+    )
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    channel: str
+    account: str
+    key: str
+    conversation_id: str = Field(
+        sa_column=Column(Text, ForeignKey("conversation.id"), nullable=False)
+    )
+    author: str
+    body: str = Field(sa_column=Column(Text, nullable=False))
+    status: int = 0
+    turn_id: int | None = Field(default=None, sa_column=Column(BigInteger))
+    attempts: int = 0
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Outbox(SQLModel, table=True):
+    """One reply or notice. `key` is unique for a turn; `ids` are the platform's message ids, `final` how many are finished.
+
+    `lane` is the address: rows of a lane go out in order of `id`. `attempts` counts failed sends in a row.
+    """
+
+    __tablename__ = "outbox"
+    __table_args__ = (
+        UniqueConstraint("turn_id", "key", name="outbox_turn_key"),
+        Index(
+            "outbox_open",
+            "lane",
+            "id",
+            sqlite_where=text("status < 2"),
+            postgresql_where=text("status < 2"),
+        ),
+    )
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    turn_id: int = Field(sa_column=Column(BigInteger, nullable=False))
+    key: str
+    owner: str
+    lane: str
+    body: str = Field(sa_column=Column(Text, nullable=False))
+    status: int = 0
+    ids: str = Field(default="[]", sa_column=Column(Text, nullable=False))
+    final: int = 0
+    attempts: int = 0
+    error: str = ""
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    sent_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
+
+
+class Person(SQLModel, table=True):
+    """Someone who wrote. `id` is `<channel>:<stable id>`; `access` is allowed or revoked; the name is for showing only."""
+
+    __tablename__ = "person"
+
+    id: str = Field(primary_key=True)
+    name: str = ""
+    access: str = "allowed"
+    role: str = "user"
+    language: str = ""
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Pairing(SQLModel, table=True):
+    """A code that an operator may approve. Opens only the person it names."""
+
+    __tablename__ = "pairing"
+
+    code: str = Field(primary_key=True)
+    person_id: str = Field(unique=True)
+    name: str = ""
+    expires_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
