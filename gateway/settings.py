@@ -1,0 +1,208 @@
+"""The settings: every key with its type, range and default. `load` is the only way in.
+
+Keys of features that this version does not have are accepted at their default only (`only`), so that nothing is
+configured that is not enforced. Secrets are `SecretStr`: printing settings never shows them.
+"""
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Annotated, Literal
+
+from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationError
+
+from gateway.problems import SettingsError
+from gateway.settings_access import Access
+from gateway.settings_channels import Channels
+from gateway.settings_fields import (
+    Address,
+    Folder,
+    Money,
+    PositiveInt,
+    Secret,
+    Section,
+    bare,
+    chat_id,
+    database_address,
+    only,
+    zone,
+)
+from gateway.settings_file import Source, collect
+from gateway.settings_judge import judge
+from gateway.settings_models import Models
+from gateway.settings_yaml import Document
+
+
+class Locale(Section):
+    """`language` auto: each person's own. Days of budgets and schedules follow `timezone` (IANA name)."""
+
+    language: Literal["auto", "en", "zh"] = "auto"
+    timezone: Annotated[str, AfterValidator(zone)] = "UTC"
+
+
+class Http(Section):
+    """The gateway's own server. Port 0 lets the system choose; `public_url` is how browsers reach it from outside."""
+
+    host: Annotated[str, Field(min_length=1)] = "127.0.0.1"
+    port: Annotated[int, Field(ge=0, le=65535)] = 8080
+    public_url: Annotated[Address, AfterValidator(bare)] = None
+    console_token: Secret = None
+
+
+class Context(Section):
+    """How long conversations are kept within a model's window."""
+
+    policy: Annotated[str, only("economic")] = "economic"
+
+
+class Memory(Section):
+    """Memory across sessions."""
+
+    enabled: Annotated[bool, only(True)] = True
+
+
+class Retention(Section):
+    """How long by-products are kept."""
+
+    traces: Annotated[str, only("14d")] = "14d"
+    archives: Annotated[str | None, only(None)] = None
+
+
+class Groups(Section):
+    """How the bot behaves in groups: it answers when it is mentioned, in a thread where there are threads."""
+
+    mention: Annotated[str, only("required")] = "required"
+    session: Annotated[str, only("thread")] = "thread"
+    overrides: Annotated[dict[str, object], only({})] = Field(default_factory=dict)
+
+
+class RateLimit(Section):
+    """How many messages of one person are taken up within a minute; more are answered with a note, not dropped."""
+
+    messages_per_minute: PositiveInt = 60
+
+
+class Sessions(Section):
+    """How turns run. `while_busy`: later messages join the running turn (steer) or wait for the next one (queue)."""
+
+    while_busy: Literal["steer", "queue"] = "steer"
+    max_running: Annotated[int, Field(ge=1, le=10_000)] = 32
+    rate_limit: RateLimit = RateLimit()
+
+
+class Budget(Section):
+    """US dollars and tokens."""
+
+    usd: Money | None = None
+    tokens: PositiveInt | None = None
+
+
+class Budgets(Section):
+    """Accepted, and said at start that this version does not enforce them."""
+
+    user_day: Budget | None = None
+    user_month: Budget | None = None
+    channel_day: Budget | None = None
+    day: Budget | None = None
+    month: Budget | None = None
+
+
+class Data(Section):
+    """Where prices come from."""
+
+    sources: Annotated[tuple[str, ...], only(["bundled"])] = ("bundled",)
+
+
+class Mcp(Section):
+    """Tools of foreign MCP servers."""
+
+    servers: Annotated[dict[str, object], only({})] = Field(default_factory=dict)
+
+
+class Engine(Section):
+    """Which engine runs the turns; auto is the embedded one."""
+
+    kind: Literal["auto", "local"] = "auto"
+
+
+class Settings(Section):
+    """All settings, judged and complete. Paths are absolute."""
+
+    version: Literal[1] = 1
+    data_dir: Folder = Field(default=Path("data"), validate_default=True)
+    database: Annotated[Secret, AfterValidator(database_address)] = None
+    preset: Annotated[str, Field(min_length=1)] = "trading-desk"
+    presets_dir: Folder = Field(default=Path("presets"), validate_default=True)
+    skills_dir: Annotated[str | None, only(None)] = None
+    knowledge_dir: Annotated[str | None, only(None)] = None
+    templates_dir: Annotated[str | None, only(None)] = None
+    locale: Locale = Locale()
+    http: Http = Http()
+    models: Models = Models()
+    context: Context = Context()
+    memory: Memory = Memory()
+    retention: Retention = Retention()
+    channels: Channels = Channels()
+    groups: Groups = Groups()
+    access: Access = Access()
+    ops_channel: Annotated[str | None, only(None), AfterValidator(chat_id)] = None
+    sessions: Sessions = Sessions()
+    budgets: Budgets = Budgets()
+    data: Data = Data()
+    mcp: Mcp = Mcp()
+    schedules: Annotated[tuple[object, ...], only([])] = ()
+    engine: Engine = Engine()
+
+    _source: Source = PrivateAttr(default_factory=lambda: Source(Document("settings"), Path.cwd()))
+
+    @property
+    def file(self) -> Path | None:
+        """The settings file, or None for the embedded defaults."""
+        return self._source.path
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What is accepted without effect, one line each, to be logged at start."""
+        named = [key for key, budget in self.budgets if budget is not None]
+        if not named:
+            return ()
+        keys = ", ".join(f"budgets.{name}" for name in named)
+        return (f"budgets are not enforced by this version: {keys} has no effect",)
+
+    def refuse(self, key: str, message: str, cure: str) -> SettingsError:
+        """An error at the value of a dotted key, found out after `load` (an unknown preset, a port in use)."""
+        return SettingsError([self._source.problem(tuple(key.split(".")), message, cure)])
+
+    def secrets(self) -> frozenset[str]:
+        """All secret values, for redaction only."""
+        return frozenset(_secrets(self))
+
+
+def load(path: Path | None, env: Mapping[str, str]) -> Settings:
+    """The settings in `path` (None: the embedded defaults), with the environment laid over.
+
+    Raises SettingsError with every problem found, each with its line and column. Reads nothing but the file.
+    """
+    source = collect(path, env)
+    if path and "version" not in source.values:
+        source.note(("version",), "is missing", "begin the file with `version: 1`")
+    try:
+        settings = Settings.model_validate(source.values, context={"folder": source.folder})
+    except ValidationError as error:
+        judge(error, source, Settings)
+        raise SettingsError(source.ordered()) from None
+    if source.problems:
+        raise SettingsError(source.ordered())
+    settings._source = source  # noqa: SLF001 - set once, here, where the object is made
+    return settings
+
+
+def _secrets(value: object) -> Iterator[str]:
+    if isinstance(value, SecretStr):
+        if text := value.get_secret_value():
+            yield text
+    elif isinstance(value, Section):
+        for _, below in value:
+            yield from _secrets(below)
+    elif isinstance(value, dict):
+        for below in value.values():
+            yield from _secrets(below)
