@@ -10,7 +10,7 @@ _BAR = re.compile(r"\\.|\|", re.DOTALL)
 
 
 def cells(row: str) -> list[str]:
-    """The cells of a GFM row, stripped, escaped bars (`\\|`) kept as written; outer bars are optional."""
+    r"""The cells of a GFM row, stripped, escaped bars (`\\|`) kept as written; outer bars are optional."""
     row = row.strip()
     cuts = [match.start() for match in _BAR.finditer(row) if match.group() == "|"]
     found = [row[a + 1 : b].strip() for a, b in zip([-1, *cuts], [*cuts, len(row)], strict=True)]
