@@ -1,0 +1,164 @@
+"""Claude, through the `anthropic` SDK.
+
+The SDK signs, sends and reads statuses; the events are read as bytes (see sse.py for why) and folded in
+anthropic_wire.py. It retries nothing itself: FallbackModel knows whether another provider should answer instead.
+"""
+
+import asyncio
+import json
+import re
+import sys
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
+from agent_core.models.anthropic_wire import Fold, Form, Ttl, body, thinking_form
+from agent_core.models.failures import of_sdk, transport_errors
+from agent_core.models.sse import frames
+from agent_core.models.stream import StreamLimits, closing, drain, watch
+from agent_core.ports import Chunk, ModelInfo, ModelRequest
+
+if TYPE_CHECKING:
+    from anthropic import AsyncAnthropic
+
+CONNECT_SECONDS = 10.0
+_ABOUT_SIGNATURE = re.compile(r"signature|thinking.{0,40}block", re.IGNORECASE)
+_ABOUT_THINKING = re.compile(r"thinking|effort|adaptive|output_config|budget", re.IGNORECASE)
+
+
+def warm() -> None:
+    """Import the SDK: over a second of CPU, so run it in a thread before the first message needs it."""
+    import anthropic
+
+    anthropic.AsyncAnthropic  # noqa: B018 - the SDK fills its namespace lazily
+
+
+def _life(event: dict[str, Any]) -> bool:
+    return str(event.get("type")) in {"content_block_delta", "content_block_stop"}
+
+
+class AnthropicModel:
+    """A Model of Anthropic's Messages API.
+
+    Args:
+        info: facts; its name is `<provider>/<model>`.
+        provider: name of the provider entry, for errors.
+        api_key: the key; an empty one is refused without a call.
+        base_url: None for Anthropic's own.
+        limits: the stream's time-outs.
+        ttl: how long cache entries live (see anthropic_wire.body).
+        max_retries: of the SDK, before the first byte.
+    """
+
+    def __init__(
+        self,
+        info: ModelInfo,
+        *,
+        provider: str,
+        api_key: str,
+        base_url: str | None = None,
+        limits: StreamLimits | None = None,
+        ttl: Ttl = "5m",
+        max_retries: int = 0,
+    ) -> None:
+        self._info = info
+        self._provider = provider
+        self._key = api_key
+        self._base_url = base_url
+        self._limits = limits or StreamLimits()
+        self._max_retries = max_retries
+        self._form = Form(thinking_form(info.name), ttl=ttl)
+        self._client: AsyncAnthropic | None = None
+
+    @property
+    def info(self) -> ModelInfo:
+        """Facts about the model."""
+        return self._info
+
+    async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
+        """Stream one answer; see ports.Model. Raises a ModelError for every bad end."""
+        fold = Fold(self._info, self._provider)
+        events = watch(self._events(request), self._limits, self._provider, _life)
+        async with closing(events) as source:
+            async for event in source:
+                chunk = fold.feed(event)
+                if chunk is not None:
+                    yield chunk
+                if event.get("type") == "message_stop":
+                    await drain(source)
+                    break
+        yield fold.finish()
+
+    async def close(self) -> None:
+        """Close connections."""
+        client, self._client = self._client, None
+        if client is not None:
+            await client.close()
+
+    async def _events(self, request: ModelRequest) -> AsyncIterator[dict[str, Any]]:
+        """The events of one answer. What the model is found not to accept is left out and the call made again."""
+        form = self._form
+        while True:
+            try:
+                async with closing(self._call(body(request, self._info, form))) as source:
+                    async for event in source:
+                        yield event
+            except ModelBadRequest as error:
+                simpler = _simpler(form, error.detail)
+                if simpler is None:
+                    raise
+                form = simpler
+            else:
+                if form.signed:  # unsigned: a matter of one history, so nothing is remembered
+                    self._form = form
+                return
+
+    async def _call(self, content: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+        client = await self._ready()
+        started = False
+        try:
+            async with client.messages.with_streaming_response.create(
+                **content, stream=True
+            ) as response:
+                async for name, data in frames(response.iter_bytes()):
+                    if name != "ping":
+                        started = True
+                        yield json.loads(data)
+        except ValueError as error:
+            raise StreamBroken(self._provider, f"unreadable event: {error}") from error
+        except (*transport_errors(), _sdk_error()) as error:
+            known = of_sdk(self._provider, error, started=started)
+            raise known or StreamBroken(self._provider, type(error).__name__) from error
+
+    async def _ready(self) -> "AsyncAnthropic":
+        if not self._key:
+            raise ModelAuthRefused(self._provider, "no API key is set")
+        if self._client is None:
+            if "anthropic" not in sys.modules:
+                await asyncio.to_thread(warm)
+            from anthropic import AsyncAnthropic, Timeout
+
+            # Reading has no limit of its own here: `watch` bounds it, and tells the phases apart.
+            self._client = AsyncAnthropic(
+                api_key=self._key,
+                base_url=self._base_url,
+                max_retries=self._max_retries,
+                timeout=Timeout(None, connect=CONNECT_SECONDS),
+            )
+        return self._client
+
+
+def _sdk_error() -> type[Exception]:
+    from anthropic import AnthropicError
+
+    return AnthropicError
+
+
+def _simpler(form: Form, detail: str) -> Form | None:
+    """The form without what a refusal names; None where it names nothing that can be left out."""
+    if form.signed and _ABOUT_SIGNATURE.search(detail) and "budget" not in detail:
+        return replace(form, signed=False)
+    if not _ABOUT_THINKING.search(detail) or form.thinking == "none":
+        return None
+    return replace(form, thinking="budget" if form.thinking == "adaptive" else "none")
