@@ -24,7 +24,7 @@ _URL = re.compile(r"https?://[^/\s?#]+[^\s?#]*")
 
 
 def fault(message: str, cure: str, key: str = "") -> PydanticCustomError:
-    """An error that carries its cure. `key` is the child of the judged mapping that is meant, where it is one."""
+    """An error that carries its cure. `key` (dotted) is what is meant below the judged mapping, where it is one."""
     # the message is no format string: what a person wrote may hold braces
     return PydanticCustomError("fault", "{message}", {"message": message, "cure": cure, "key": key})
 

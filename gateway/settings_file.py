@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import cast
 
+from agent_core.models.catalog import PROVIDERS
 from gateway.problems import Problem, SettingsError
 from gateway.settings_yaml import Document, KeyPath, dotted, parse, read
 
@@ -19,9 +20,11 @@ ENVIRONMENT = "environment"
 # Where a key is missing in the file, the variable that people have set already.
 ENV_DEFAULTS: Mapping[KeyPath, str] = {
     ("http", "console_token"): "SWARMGATE_CONSOLE_TOKEN",
-    ("models", "providers", "anthropic", "api_key"): "ANTHROPIC_API_KEY",
-    ("models", "providers", "openai", "api_key"): "OPENAI_API_KEY",
-    ("models", "providers", "gemini", "api_key"): "GEMINI_API_KEY",
+    **{
+        ("models", "providers", name, "api_key"): entry.key_env
+        for name, entry in PROVIDERS.items()
+        if entry.key_env
+    },
     ("channels", "telegram", "token"): "TELEGRAM_BOT_TOKEN",
     ("channels", "telegram", "webhook_secret"): "TELEGRAM_WEBHOOK_SECRET",
     ("channels", "slack", "bot_token"): "SLACK_BOT_TOKEN",

@@ -37,6 +37,7 @@ _SAID: Mapping[str, _Said] = {
     "bool_parsing": _plain("must be true or false", "write true or false"),
     "int_type": _plain("must be a whole number", "write a number"),
     "int_parsing": _plain("must be a whole number", "write a number"),
+    "int_parsing_size": _plain("must be a whole number", "write a number"),
     "int_from_float": _plain("must be a whole number", "write a number"),
     "float_type": _plain("must be a number", "write a number"),
     "float_parsing": _plain("must be a number", "write a number"),
@@ -72,7 +73,7 @@ def judge(error: ValidationError, source: Source, root: type[BaseModel]) -> None
 def _path(detail: ErrorDetails) -> KeyPath:
     path = tuple(part for part in detail["loc"] if part != "[key]")
     if key := detail.get("ctx", {}).get("key"):
-        path = (*path, key)
+        path = (*path, *(int(part) if part.isdigit() else part for part in key.split(".")))
     return path
 
 

@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
+from agent_core.models.catalog import PROVIDERS, Kind
 from gateway.settings_fields import (
     Address,
     ModelName,
@@ -15,11 +16,9 @@ from gateway.settings_fields import (
     fault,
 )
 
-Kind = Literal["anthropic", "openai", "gemini"]
-
 ProviderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
-_OWN_KINDS = ("anthropic", "openai", "gemini")
+_ALWAYS = ("anthropic", "openai", "gemini")
 
 
 class Override(Section):
@@ -53,29 +52,54 @@ class Models(Section):
 
     @model_validator(mode="before")
     @classmethod
-    def _kinds(cls, data: object) -> object:
-        """Three entries always exist; an entry's kind is its own name where that is one, else openai."""
+    def _complete(cls, data: object) -> object:
+        """Fill entries in: kind and address of a ready one, else kind openai. Ready ones that are named exist."""
         if not isinstance(data, dict) or not isinstance(data.get("providers", {}), dict):
             return data
-        entries: dict[str, object] = {name: {} for name in _OWN_KINDS}
-        entries |= data.get("providers", {})
+        entries: dict[str, object] = dict(data.get("providers", {}))
+        named = (str(data.get("default", "")), *map(str, data.get("fallback") or ()))
+        for name in (*_ALWAYS, *(model.partition("/")[0] for model in named)):
+            if name in PROVIDERS:
+                entries.setdefault(name, {})
         for name, entry in entries.items():
-            kind = name if name in _OWN_KINDS else "openai"
             if entry is None or isinstance(entry, dict):
-                entries[name] = {"kind": kind, **(entry or {})}
+                entries[name] = _ready(name) | (entry or {})
         return {**data, "providers": entries}
 
     @model_validator(mode="after")
-    def _known(self) -> "Models":
-        for name in (self.default, *self.fallback):
-            key = "default" if name == self.default else "fallback"
-            provider = name.partition("/")[0]
-            if provider in {"auto", "demo"}:
-                continue
-            if provider not in self.providers:
-                cure = f"add it under models.providers, or use one of {', '.join(self.providers)}"
-                raise fault(f"there is no provider {provider!r} for {name}", cure, key)
-            if self.providers[provider].kind == "gemini":
-                cure = "choose a model of another provider"
-                raise fault("Gemini models are not supported by this version", cure, key)
+    def _usable(self) -> "Models":
+        for index, model in enumerate((self.default, *self.fallback)):
+            if model not in {"auto", "demo"}:
+                self._check(model, "default" if index == 0 else f"fallback.{index - 1}")
         return self
+
+    def _check(self, model: str, key: str) -> None:
+        name = model.partition("/")[0]
+        if name not in self.providers:
+            import difflib
+
+            known = {*self.providers, *PROVIDERS}
+            near = difflib.get_close_matches(name, known, n=1)
+            cure = f"did you mean {near[0]}?" if near else "add it under models.providers"
+            raise fault(f"there is no provider {name!r}", cure, key)
+        provider, ready = self.providers[name], PROVIDERS.get(name)
+        if provider.kind == "gemini":
+            cure = "choose a model of another provider"
+            raise fault("Gemini models are not supported by this version", cure, key)
+        standard = ready is not None and provider.base_url in {None, ready.base_url}
+        if standard and ready and ready.key_env and provider.api_key is None:
+            cure = f"set {ready.key_env}"
+            raise fault(f"{model} needs an API key", cure, f"providers.{name}.api_key")
+
+    def keyed(self) -> dict[str, str | None]:
+        """The entries that have an API key, in order of the file, each with its own model or None."""
+        return {
+            name: provider.model
+            for name, provider in self.providers.items()
+            if provider.api_key is not None and provider.kind != "gemini"
+        }
+
+
+def _ready(name: str) -> dict[str, object]:
+    entry = PROVIDERS.get(name)
+    return {"kind": entry.kind, "base_url": entry.base_url} if entry else {"kind": "openai"}

@@ -24,8 +24,10 @@ _WORDS = {
     **dict.fromkeys(("true", "True", "TRUE"), True),
     **dict.fromkeys(("false", "False", "FALSE"), False),
 }
-_INT = re.compile(r"[-+]?[0-9]+\Z")
-_BASED = re.compile(r"0o[0-7]+\Z|0x[0-9a-fA-F]+\Z")
+_INT = re.compile(
+    r"[-+]?[0-9]{1,40}\Z"
+)  # more digits than that are text; int() refuses thousands of them
+_BASED = re.compile(r"0o[0-7]{1,40}\Z|0x[0-9a-fA-F]{1,40}\Z")
 _FLOAT = re.compile(r"[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?\Z")
 _SPECIAL = re.compile(r"(?:[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z")
 
@@ -91,7 +93,10 @@ def parse(text: str, name: str) -> Document:
     if root is None:
         return Document(name)
     reader = _Reader(Document(name))
-    values = reader.value(root, ())
+    try:
+        values = reader.value(root, ())
+    except RecursionError as error:
+        raise SettingsError([Problem("is nested too deeply", "write it flatter", name)]) from error
     if values is None:
         values = {}
     if not isinstance(values, dict):

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from types import TracebackType
-from typing import Any, TextIO
+from typing import Any, TextIO, cast
 
 from gateway.redact import Redactor
 
@@ -124,8 +124,8 @@ def start(
     env: Mapping[str, str] = os.environ, out: TextIO | None = None, err: TextIO | None = None
 ) -> Telemetry:
     """Set up logging for a command that runs. JSON where stdout is no terminal. Call it once, before anything logs."""
-    out = sys.stdout if out is None else out
-    err = sys.stderr if err is None else err
+    out = out or cast("TextIO", sys.stdout)
+    err = err or cast("TextIO", sys.stderr)
     level = logging.getLevelNamesMapping().get(
         env.get(LEVEL_VARIABLE, "info").upper(), logging.INFO
     )

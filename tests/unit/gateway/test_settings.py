@@ -49,6 +49,24 @@ def test_customary_variables_fill_keys_that_the_file_leaves_out(tmp_path: Path):
     assert settings.secrets() == {"sk-1", "own", "1:abc"}
 
 
+def test_ready_providers_need_only_their_key(tmp_path: Path):
+    text = "version: 1\nmodels: {default: deepseek/deepseek-chat, providers: {mine: {}}}\n"
+    env = {"DEEPSEEK_API_KEY": "k1", "DASHSCOPE_API_KEY": "k2", "GEMINI_API_KEY": "k3"}
+    models = load(written(tmp_path, text), env).models
+    assert models.providers["deepseek"].base_url == "https://api.deepseek.com"
+    assert models.providers["qwen"].kind == "openai"
+    assert models.providers["mine"].kind == "openai"
+    assert list(models.keyed()) == ["deepseek", "qwen"]
+    text = "version: 1\nmodels: {default: ollama/qwen3}\n"
+    models = load(written(tmp_path, text), {}).models
+    assert models.providers["ollama"].base_url == "http://127.0.0.1:11434/v1"
+
+
+def test_an_endpoint_of_ones_own_needs_no_key(tmp_path: Path):
+    text = "version: 1\nmodels: {default: openai/x, providers: {openai: {base_url: http://h/v1}}}\n"
+    assert load(written(tmp_path, text), {}).models.providers["openai"].api_key is None
+
+
 def test_the_settings_of_the_comparison_bench_load(tmp_path: Path):
     settings = {
         "version": 1,
@@ -176,7 +194,14 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\nmemory: {enabled: no}\n", "is not supported by this version"),
         ("version: 1\nschedules: [{at: noon}]\n", "schedules: is not supported by this version"),
         ("version: 1\nmodels: {default: gpt}\n", "2:19: models.default: 'gpt' is not a model"),
-        ("version: 1\nmodels: {default: opnai/x}\n", "there is no provider 'opnai' for opnai/x"),
+        ("version: 1\nmodels: {default: opnai/x}\n", "no provider 'opnai'; did you mean openai?"),
+        ("version: 1\nmodels: {fallback: [demo, a/x]}\n", "2:27: models.fallback[1]: there is no"),
+        ("version: 1\nmodels: {default: openai/x}\n", "openai/x needs an API key; set OPENAI_AP"),
+        (
+            "version: 1\nhttp: {port: " + "9" * 5000 + "}\n",
+            "2:14: http.port: must be a whole number",
+        ),
+        ("a: " + "[" * 500 + "]" * 500, "is nested too deeply"),
         ("version: 1\nmodels: {default: gemini/x}\n", "Gemini models are not supported"),
         ("version: 1\nmodels: {providers: {x: {kind: y}}}\n", "must be 'anthropic', 'openai' or"),
         ("version: 1\nchannels: {telegram: {enabled: true}}\n", "enabled but has no token"),
