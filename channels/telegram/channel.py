@@ -1,0 +1,169 @@
+"""The Telegram channel: long polling in, messages out. Importing this imports python-telegram-bot."""
+
+import asyncio
+import logging
+import time
+from collections.abc import Callable, Sequence
+
+from telegram import Bot, BotCommand, Update
+from telegram.error import InvalidToken, TelegramError
+
+from channels.base import Emit, PreviewStream, Receipt
+from channels.errors import BadCredentials, Refused
+from channels.flood import FloodGate
+from channels.telegram.calls import Calls
+from channels.telegram.config import TelegramConfig
+from channels.telegram.errors import translate
+from channels.telegram.poll import FACTOR, FIRST_WAIT, LONGEST_WAIT, Poller
+from channels.telegram.send import Sender, place_of
+from channels.telegram.stream import DraftStream, EditStream
+from channels.telegram.transport import Transport
+from channels.telegram.updates import Me, to_inbound
+from channels.types import Address, Attachment, Inbound, Outbound
+
+log = logging.getLogger(__name__)
+
+POOL = 64
+MENU_LIMIT = 100  # setMyCommands takes no more, and refuses them all then
+
+
+class TelegramChannel:
+    """One bot. Implements Channel, CanStream, CanAnswerButtons, CanDownload and CanMenu of channels.base.
+
+    Raises BadCredentials when the token has not even the form of one.
+
+    Args:
+        config: see TelegramConfig.
+        clock: monotonic seconds.
+    """
+
+    name = "telegram"
+
+    def __init__(
+        self, config: TelegramConfig, *, clock: Callable[[], float] = time.monotonic
+    ) -> None:
+        if not config.account.isdigit():
+            raise BadCredentials("the token does not look like 123456:ABC…, as @BotFather gives it")
+        self.account = config.account
+        self._config = config
+        self._clock = clock
+        # The two pools are apart, so that a full one never holds up the poll.
+        self._transport = Transport(POOL, config.read_timeout)
+        self._poll_transport = Transport(2, config.read_timeout)
+        self._bot = Bot(
+            config.token,
+            base_url=config.base_url,
+            base_file_url=config.base_file_url,
+            request=self._transport,
+            get_updates_request=self._poll_transport,
+        )
+        self._calls = Calls(FloodGate(clock))
+        self._sender = Sender(self._bot, self._calls)
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    # Channel -----------------------------------------------------------------------------------------------------
+
+    async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
+        """Poll until cancelled; see Channel.run. The bot's name is asked for while the first poll is on its way."""
+        me = asyncio.create_task(self._who_am_i(), name="telegram getMe")
+
+        async def handle(update: Update) -> None:
+            inbound = self._read(update, await asyncio.shield(me))
+            if inbound is not None:
+                await emit(inbound)
+
+        poller = Poller(self._bot, self._config, handle, lambda: self._poll_transport.last)
+        try:
+            await poller.run(ready)
+        finally:
+            me.cancel()
+            await asyncio.gather(me, return_exceptions=True)
+            await self.close()
+
+    async def close(self) -> None:
+        """End streams and close all connections; harmless when repeated. A later send opens new ones."""
+        tasks = list(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+        await self._poll_transport.shutdown()
+        await self._transport.shutdown()
+
+    async def send(self, out: Outbound, receipt: Receipt) -> None:
+        """Send a reply; see Channel.send."""
+        await self._sender.send(out, receipt)
+
+    # Capabilities ------------------------------------------------------------------------------------------------
+
+    def stream(
+        self, address: Address, receipt: Receipt, *, private: bool, reply_to: str | None
+    ) -> PreviewStream:
+        """Show a reply in the making; see CanStream. Call it in the event loop; it opens no connection."""
+        place = place_of(address, reply_to)
+        shared = (self._bot, self._calls, self._config, place, self._clock, self._own)
+        if private:
+            return DraftStream(*shared)
+        return EditStream(*shared, self._sender, receipt)
+
+    async def answer(self, callback: str, text: str = "") -> None:
+        """Acknowledge a press; failures are of no consequence, as the press itself has arrived."""
+        try:
+            await self._bot.answer_callback_query(callback, text or None)
+        except TelegramError as e:
+            log.debug("a press was not acknowledged: %s", e)
+
+    async def download(self, attachment: Attachment, limit: int) -> bytes:
+        """The bytes of a file; see CanDownload. Raises ChannelError."""
+        limit = min(limit, self._config.download_limit)
+        if attachment.size is not None and attachment.size > limit:
+            raise Refused(f"{attachment.name} has {attachment.size} bytes; the limit is {limit}")
+        if attachment.ref is None:
+            raise Refused(f"{attachment.name} has no reference to fetch it by")
+        try:
+            file = await self._bot.get_file(attachment.ref)
+            if file.file_path is None:
+                raise Refused(f"{attachment.name} is gone")
+            return await self._transport.fetch(file.file_path, limit)
+        except TelegramError as e:
+            raise translate(e) from e
+
+    async def menu(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
+        """Set the command menu, its first 100 entries. Raises ChannelError."""
+        menu = [BotCommand(name, description) for name, description in commands[:MENU_LIMIT]]
+        code = language.partition("-")[0].lower() if language else None
+        try:
+            await self._bot.set_my_commands(menu, language_code=code)
+        except TelegramError as e:
+            raise translate(e) from e
+
+    # Shared ------------------------------------------------------------------------------------------------------
+
+    async def _who_am_i(self) -> Me:
+        """The bot's id and name, tried until it is known. Raises BadCredentials."""
+        wait = FIRST_WAIT
+        while True:
+            try:
+                me = await self._bot.get_me()
+                return Me(me.id, me.username or "")
+            except InvalidToken as e:
+                raise BadCredentials("the token is refused by Telegram") from e
+            except TelegramError as e:
+                log.warning("Telegram does not answer getMe, again in %.1f s: %s", wait, e)
+            await asyncio.sleep(wait)
+            wait = min(wait * FACTOR, LONGEST_WAIT)
+
+    def _read(self, update: Update, me: Me) -> Inbound | None:
+        try:
+            return to_inbound(update, me, self._config.mention)
+        except Exception:  # one strange update must not stop all that come after it
+            log.exception("update %s cannot be understood and is skipped", update.update_id)
+            return None
+
+    def _own(self, task: asyncio.Task[None]) -> None:
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a preview ended badly", exc_info=error)
