@@ -199,7 +199,7 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\nmodels: {default: openai/x}\n", "openai/x needs an API key; set OPENAI_AP"),
         (
             "version: 1\nhttp: {port: " + "9" * 5000 + "}\n",
-            "2:14: http.port: must be a whole number",
+            "2:14: http.port: must be a finite number",
         ),
         ("a: " + "[" * 500 + "]" * 500, "is nested too deeply"),
         ("version: 1\nmodels: {default: gemini/x}\n", "Gemini models are not supported"),
