@@ -1,0 +1,175 @@
+"""From a checked preset to the `Team` that the runtime enforces: defaults filled in, names resolved, prompts read."""
+
+import hashlib
+import json
+from dataclasses import dataclass, fields, replace
+
+from agent_core.runtime.policy import DEFAULTS
+from agent_core.runtime.team import Agent, Delegation, Limits, Policy, Status, Team
+from swarm_presets import prompts
+from swarm_presets.positions import Leaf, Mapping, at, plain
+from swarm_presets.schema import (
+    AgentPart,
+    DelegationPart,
+    LimitsPart,
+    ModelAlias,
+    PoliciesPart,
+    PolicyPart,
+    PresetFile,
+    SupervisorPart,
+)
+
+AGENT_LIMITS = Limits()
+# The supervisor waits for its agents and writes the answer; 15 rounds as in the source design (guide "presets", 10).
+SUPERVISOR_LIMITS = Limits(
+    time=600.0,
+    tool_rounds=15,
+    input_tokens=60_000,
+    output_tokens=8_000,
+    output_chars=12_000,
+)
+_BOUNDS = tuple(field.name for field in fields(Limits))
+_TOOLS = "fallback_to_direct_tools"
+
+
+@dataclass(frozen=True, slots=True)
+class _Models:
+    """The preset's aliases."""
+
+    aliases: dict[str, ModelAlias]
+
+    def name(self, word: str | None) -> str:
+        alias = self.aliases.get(word or "auto")
+        return alias.use if alias else word or "auto"
+
+    def effort(self, word: str | None) -> str | None:
+        alias = self.aliases.get(word or "auto")
+        return alias.effort if alias else None
+
+
+def compile_team(tree: Mapping) -> Team:
+    """The team of a resolved preset in which no error was found. Prompt files are read here, once."""
+    preset = PresetFile.model_validate(plain(tree))
+    aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
+    models = _Models(aliases)
+    supervisor = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
+    agents = {
+        name: _agent(name, part, models, supervisor, tree)
+        for name, part in (preset.agents or {}).items()
+        if part
+    }
+    return Team(
+        name=preset.name,
+        digest=_digest(tree, [supervisor, *agents.values()]),
+        supervisor=supervisor,
+        agents=agents,
+        delegation=_delegation(preset.delegation or DelegationPart()),
+        title=preset.title or preset.name,
+        description=preset.description or "",
+    )
+
+
+def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
+    return Agent(
+        id="supervisor",
+        role=part.role or "Supervisor",
+        prompt=_prompt(tree, "supervisor") or prompts.shipped(prompts.SUPERVISOR),
+        tools=_names(part.tools),
+        model=models.name(part.model),
+        effort=models.effort(part.model),
+        limits=_limits(part.limits or LimitsPart(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+    )
+
+
+def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree: Mapping) -> Agent:
+    context = part.context.from_supervisor if part.context else None
+    return Agent(
+        id=name,
+        role=part.role or name,
+        prompt=_prompt(tree, "agents", name),
+        tools=_names(part.tools),
+        description=part.description or "",
+        model=models.name(part.model),
+        effort=models.effort(part.model),
+        limits=_limits(part.limits or LimitsPart(), AGENT_LIMITS, supervisor.limits.time),
+        concurrency=part.concurrency or 1,
+        context=context or "brief",
+        policy=_policies(part.policy or PoliciesPart(), models, supervisor),
+    )
+
+
+def _limits(part: LimitsPart, default: Limits, longest: float) -> Limits:
+    """What is written over what is not; a default time gives way to a shorter one that is written."""
+    written = {name: v for name in _BOUNDS if (v := getattr(part, name)) is not None}
+    time = written.get("time", min(default.time, longest))
+    bounded = replace(
+        default,
+        time=time,
+        tool_timeout=min(default.tool_timeout, time),
+        idle_timeout=min(default.idle_timeout, time),
+    )
+    return replace(bounded, **written)
+
+
+def _policies(part: PoliciesPart, models: _Models, supervisor: Agent) -> dict[Status, Policy]:
+    """A policy for each of the nine statuses."""
+    written: dict[str, PolicyPart | None] = {s.value: getattr(part, s.value) for s in Status}
+    return {
+        status: _policy(entry, models) if entry else _default(status, supervisor)
+        for status, entry in ((s, written[s.value]) for s in Status)
+    }
+
+
+def _policy(part: PolicyPart, models: _Models) -> Policy:
+    return Policy(
+        next_action=part.next_action or "use_partial",
+        retryable=bool(part.retryable),
+        max_retries=part.max_retries or 0,
+        backoff=part.backoff or 0.0,
+        fallback_model=models.name(part.fallback_model) if part.fallback_model else None,
+        fallback_tools=tuple(part.fallback_tools or ()),
+        delegate_to=part.delegate_to,
+        say=part.say or "",
+    )
+
+
+def _default(status: Status, supervisor: Agent) -> Policy:
+    """The default policy; a fallback may use what the supervisor has, and is none where it has nothing."""
+    policy = DEFAULTS[status]
+    if policy.next_action != _TOOLS:
+        return policy
+    if not supervisor.tools:
+        return Policy("use_partial", retryable=policy.retryable)
+    return Policy(_TOOLS, retryable=policy.retryable, fallback_tools=supervisor.tools)
+
+
+def _delegation(part: DelegationPart) -> Delegation:
+    default = Delegation()
+    return Delegation(
+        max_parallel=part.max_parallel or default.max_parallel,
+        max_depth=part.max_depth or default.max_depth,
+        max_delegations=part.max_delegations or default.max_delegations,
+    )
+
+
+def _names(tools: object) -> tuple[str, ...]:
+    """A resolved list of tools, each once."""
+    return tuple(dict.fromkeys(tools)) if isinstance(tools, list) else ()
+
+
+def _prompt(tree: Mapping, *path: str) -> str:
+    node = at(tree, *path, "prompt")
+    if isinstance(node, Leaf):
+        return node.text.strip()
+    file = node.get("file") if isinstance(node, Mapping) else None
+    return prompts.read(file.span.source, file.text) if isinstance(file, Leaf) else ""
+
+
+def _digest(tree: Mapping, workers: list[Agent]) -> str:
+    """The sha256 of everything that decides how the team works: the resolved source and each prompt's text."""
+    source = {
+        key: value for key, value in plain(tree).items() if key not in {"extends", "abstract"}
+    }
+    whole = {"source": source, "prompts": {w.id: w.prompt for w in workers}}
+    text = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()

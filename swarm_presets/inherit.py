@@ -1,0 +1,105 @@
+"""What a preset inherits: its parents left to right, then its own file; and `defaults` for each agent.
+
+Maps are merged key by key, scalars and lists replace, `null` removes, `tools: {add, remove}` edits the inherited list
+(guide "presets", 7). Each value keeps the place where it was written.
+"""
+
+from collections.abc import Iterator
+
+from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Unknown, at
+from swarm_presets.problems import Problem, problem, suggest
+
+# What a preset says about itself; a parent's title or description would be wrong on its child.
+OWN_KEYS = frozenset({"version", "name", "title", "description", "extends", "abstract"})
+
+
+def inherited(parent: Mapping) -> Mapping:
+    """What children take from a preset."""
+    kept = {key: entry for key, entry in parent.entries.items() if key not in OWN_KEYS}
+    return Mapping(kept, parent.span)
+
+
+def merge(parent: Mapping, child: Mapping) -> tuple[Mapping, list[Problem]]:
+    """The child over the parent, and what the child edits without there being such a thing."""
+    problems: list[Problem] = []
+    return _merged(parent, child, problems), problems
+
+
+def with_defaults(tree: Mapping) -> Mapping:
+    """The same preset, `defaults` filled into each agent."""
+    defaults, agents = tree.get("defaults"), tree.entries.get("agents")
+    if not isinstance(defaults, Mapping) or not agents or not isinstance(agents.node, Mapping):
+        return tree
+    filled = {
+        name: Entry(entry.key, _merged(defaults, entry.node, []))
+        if isinstance(entry.node, Mapping)
+        else entry
+        for name, entry in agents.node.entries.items()
+    }
+    node = Mapping(filled, agents.node.span)
+    return Mapping({**tree.entries, "agents": Entry(agents.key, node)}, tree.span)
+
+
+def empty_values(tree: Mapping) -> Iterator[Problem]:
+    """Keys without a value that remove nothing: half-written lines, or a removal of what is not there."""
+    agents = at(tree, "agents")
+    for parent, key, entry in _nulls(tree):
+        if parent is agents:
+            known = [k for k, e in parent.entries.items() if isinstance(e.node, Mapping)]
+            cure = suggest(key, known, "remove the line")
+            yield problem("SW202", f"no agent `{key}` to remove", entry.key, cure)
+        else:
+            cure = "write a value; `null` only removes what is inherited"
+            yield problem("SW105", f"`{key}` has no value", entry.key, cure)
+
+
+def _nulls(node: Node) -> Iterator[tuple[Mapping, str, Entry]]:
+    if isinstance(node, Mapping):
+        for key, entry in node.entries.items():
+            if isinstance(entry.node, Leaf) and entry.node.value is None:
+                yield node, key, entry
+            else:
+                yield from _nulls(entry.node)
+
+
+def _merged(parent: Mapping, child: Mapping, problems: list[Problem]) -> Mapping:
+    entries = dict(parent.entries)
+    for key, entry in child.entries.items():
+        old = entries.get(key)
+        if old and isinstance(entry.node, Leaf) and entry.node.value is None:
+            del entries[key]
+        else:
+            node = _value(key, old.node if old else None, entry.node, problems)
+            entries[key] = Entry(entry.key, node)
+    return Mapping(entries, child.span)
+
+
+def _value(key: str, old: Node | None, new: Node, problems: list[Problem]) -> Node:
+    if not isinstance(new, Mapping):
+        return new
+    if key == "tools":
+        return _edited(old, new, problems)
+    return _merged(old if isinstance(old, Mapping) else Mapping({}, new.span), new, problems)
+
+
+def _edited(old: Node | None, edit: Mapping, problems: list[Problem]) -> Node:
+    """The inherited tools without `remove`, then with `add`, each once, in this order."""
+    if isinstance(old, Unknown):
+        return old
+    tools = {leaf.text: leaf for leaf in leaves(old)}
+    for leaf in leaves(edit.get("remove")):
+        if leaf.text not in tools:
+            cure = suggest(leaf.text, tools, "nothing is inherited here")
+            message = f"`{leaf.text}` is not in the inherited list"
+            problems.append(problem("SW203", message, leaf.span, cure))
+        tools.pop(leaf.text, None)
+    for leaf in leaves(edit.get("add")):
+        tools.setdefault(leaf.text, leaf)
+    return Listing(tuple(tools.values()), edit.span)
+
+
+def leaves(node: Node | None) -> list[Leaf]:
+    """The scalars of a list, or a scalar by itself; nothing for anything else."""
+    if isinstance(node, Listing):
+        return [item for item in node.items if isinstance(item, Leaf)]
+    return [node] if isinstance(node, Leaf) else []

@@ -1,0 +1,184 @@
+"""YAML 1.2 text into a tree with positions, on PyYAML's node composer.
+
+Core schema only: `no`, `on` and `12:30` are text. Refused, each with its place: duplicate keys, keys that are not
+plain words, tags, more than one document, and files or nesting of a size that no preset has.
+"""
+
+import re
+
+import yaml
+from yaml.composer import Composer
+from yaml.parser import Parser
+from yaml.reader import Reader, ReaderError
+from yaml.resolver import BaseResolver
+from yaml.scanner import Scanner
+
+from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Scalar, Source, Span
+from swarm_presets.problems import Problem, problem
+
+MAX_CHARACTERS = 500_000  # a preset with its prompts inside has some thousands
+MAX_NODES = (
+    20_000  # aliases count each time they are used, so a small file cannot unfold into a huge one
+)
+MAX_DEPTH = 40
+
+_ONCE = "Each key may stand once; the first would have been lost."
+_NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
+_BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
+_INT = re.compile(r"(?:[-+]?[0-9]+|0o[0-7]+|0x[0-9a-fA-F]+)\Z")
+_FLOAT = re.compile(
+    r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
+    r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
+)
+_TAGGED = re.compile(r"(?:&\S+\s+)?!")
+_PLAIN_TAGS = {"tag:yaml.org,2002:" + kind for kind in ("str", "seq", "map")}
+
+
+class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
+    """Composes nodes; resolves nothing, so that each plain scalar keeps its text."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+        Composer.__init__(self)
+        BaseResolver.__init__(self)
+
+
+def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
+    """The tree of a file, and what is wrong with its syntax. No tree when it cannot be read at all."""
+    if len(text) > MAX_CHARACTERS:
+        return None, [_refused(source, "the file is too large", "keep long prompts in files")]
+    reader = _TreeReader(source)
+    found: Problem
+    try:
+        root = _Loader(text).get_single_node()
+        if root is not None:
+            return reader.node(root, 0), reader.problems
+        found = _refused(source, "the file is empty", "a preset begins with `version: 1`")
+    except yaml.MarkedYAMLError as error:
+        found = _marked(error, source)
+    except ReaderError as error:
+        found = _unreadable(error, text, source)
+    except RecursionError:
+        found = _refused(source, "the file is nested too deeply", "write it flatter")
+    except _GivenUpError as stop:
+        found = stop.problem
+    return None, [*reader.problems, found]
+
+
+class _GivenUpError(Exception):
+    """The document cannot be taken in."""
+
+    def __init__(self, found: Problem) -> None:
+        super().__init__(found.message)
+        self.problem = found
+
+
+class _TreeReader:
+    """Turns PyYAML's nodes into ours and collects what is wrong on the way."""
+
+    def __init__(self, source: Source) -> None:
+        self.problems: list[Problem] = []
+        self._source = source
+        self._left = MAX_NODES
+
+    def node(self, node: yaml.Node, depth: int) -> Node:
+        self._left -= 1
+        if depth > MAX_DEPTH or self._left < 0:
+            message = "the file is nested too deeply or has too many values"
+            raise _GivenUpError(problem("SW001", message, self._span(node), "write it flatter"))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, depth)
+        self._no_tag(node)
+        if isinstance(node, yaml.ScalarNode):
+            return Leaf(_scalar(node), node.value, self._span(node))
+        items = tuple(self.node(item, depth + 1) for item in node.value)
+        return Listing(items, self._span(node))
+
+    def _mapping(self, node: yaml.MappingNode, depth: int) -> Mapping:
+        self._no_tag(node)
+        entries: dict[str, Entry] = {}
+        for key, value in node.value:
+            span = self._span(key)
+            if not isinstance(key, yaml.ScalarNode):
+                self._add("SW001", "a key must be a plain word", span, "write `key: value`")
+            elif key.value in entries:
+                self._add("SW002", f"duplicate key `{key.value}`", span, _ONCE)
+            else:
+                entries[key.value] = Entry(span, self.node(value, depth + 1))
+        return Mapping(entries, self._span(node))
+
+    def _no_tag(self, node: yaml.Node) -> None:
+        span = self._span(node)
+        written = self._source.line(span.line)[span.column - 1 :]
+        if node.tag not in _PLAIN_TAGS or _TAGGED.match(written):
+            self._add("SW001", "tags such as `!name` are not used in presets", span, "remove it")
+
+    def _add(self, code: str, message: str, span: Span, cure: str) -> None:
+        self.problems.append(problem(code, message, span, cure))
+
+    def _span(self, node: yaml.Node) -> Span:
+        start, end = node.start_mark, node.end_mark
+        line = self._source.line(start.line + 1)
+        stop = end.column if end.line == start.line else len(line.rstrip())
+        return Span(self._source, start.line + 1, start.column + 1, max(1, stop - start.column))
+
+
+def _scalar(node: yaml.ScalarNode) -> Scalar:
+    text: str = node.value
+    if node.style is not None:  # quoted or block: text whatever it looks like
+        return text
+    if _NULL.match(text):
+        return None
+    if _BOOL.match(text):
+        return text.lower() == "true"
+    if _INT.match(text):
+        return _integer(text)
+    return _float(text) if _FLOAT.match(text) else text
+
+
+def _integer(text: str) -> Scalar:
+    base = {"0o": 8, "0x": 16}.get(text[:2], 10)
+    # A number of thousands of digits is no number that a preset means, and costs quadratic time.
+    return int(text, base) if len(text) <= 40 else text
+
+
+def _float(text: str) -> float:
+    return float(text.lower().replace(".inf", "inf").replace(".nan", "nan"))
+
+
+def _marked(error: yaml.MarkedYAMLError, source: Source) -> Problem:
+    mark = error.problem_mark or error.context_mark
+    line, column = (mark.line + 1, mark.column + 1) if mark else (1, 1)
+    if line > len(source.lines) and source.lines:  # at the end of the file: show its last line
+        line, column = len(source.lines), len(source.lines[-1]) + 1
+    text = source.line(line)
+    span = Span(source, line, column, 1)
+    if text[column - 1 : column] == "\t":
+        return problem("SW001", "a tab where YAML wants spaces", span, "indent with spaces")
+    said = " ".join(filter(None, (error.context, error.problem)))
+    return problem("SW001", f"not YAML: {said}", span, _cure(said))
+
+
+def _cure(said: str) -> str:
+    if "alias" in said:
+        return "define the anchor `&name` before `*name`"
+    if "single document" in said:
+        return "one preset a file: remove the second `---`"
+    if "quoted scalar" in said:
+        return "close the quote"
+    return "check indentation, colons, brackets and quotes here"
+
+
+def _unreadable(error: ReaderError, text: str, source: Source) -> Problem:
+    before = text[: error.position]
+    line = before.count("\n") + 1
+    column = len(before) - (before.rfind("\n") + 1) + 1
+    found = ord(error.character) if isinstance(error.character, str) else error.character
+    message = f"the character U+{found:04X} is not allowed in YAML"
+    return problem("SW001", message, Span(source, line, column, 1), "remove it")
+
+
+def _refused(source: Source, message: str, cure: str) -> Problem:
+    return problem("SW001", message, Span(source, 1, 1, 1), cure)
