@@ -1,0 +1,161 @@
+"""The demo planner's answers: Markdown in which every number stands as a tool returned it.
+
+Nothing is computed or rounded here. What sub-agents wrote is taken over whole, without its closing lines.
+"""
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from agent_core.models import demo_plan as tools
+from agent_core.models.demo_facts import DEMO_LINE, Facts
+from agent_core.models.demo_intent import Ask, Language, Want
+from agent_core.models.demo_plan import next_action
+from agent_core.models.demo_report import report
+from agent_core.models.demo_turn import Outcome, Turn
+from agent_core.models.demo_words import ACTIONS, STATUSES, TEXTS, Key, say
+
+MAX_WHY = 300  # characters of an error that are quoted
+_SAID: dict[Want, Key] = {Want.HELP: "help", Want.THANKS: "thanks"}
+DISCLAIMERS = frozenset(texts["disclaimer"] for texts in TEXTS.values())
+
+
+def answer(asks: Sequence[Ask], turn: Turn) -> str:
+    """The words that end the turn. Always carries the word demo."""
+    if not asks:
+        return f"{say('en', 'help')}\n\n{_last_line('en', Facts())}"
+    language = asks[-1].language
+    understood = [ask for ask in asks if ask.wants]
+    if not turn.outcomes:
+        plain = _plain(asks[-1], understood, turn)
+        return f"{plain}\n\n{_last_line(language, Facts())}"
+    facts = Facts()
+    before = list(_before(understood, turn, language))
+    body = [*_from_agents(turn, language, facts), *report(turn, understood, language, facts)]
+    body += _errors(turn, understood, language)
+    parts = [*before, *body] if before or body else [say(language, "nothing")]
+    if facts:
+        parts.append(say(language, "disclaimer"))
+    return "\n\n".join([*parts, _last_line(language, facts)])
+
+
+def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:
+    """The answer for which no tool was called."""
+    if turn.closed:
+        return f"{say(last.language, 'closed')} {say(last.language, 'nothing')}"
+    if not understood:
+        return say(last.language, "unknown")
+    ask = understood[-1]
+    for want, key in _SAID.items():
+        if want in ask.wants:
+            return say(ask.language, key)
+    nameless = not ask.symbols and not ask.query
+    if nameless and (ask.on_prices or Want.SEARCH in ask.wants):
+        return say(ask.language, "which")
+    if ask.on_prices and not ask.symbols:
+        return say(ask.language, "no_symbol", name=ask.query)
+    return say(ask.language, "no_tool")
+
+
+def _before(asks: Sequence[Ask], turn: Turn, language: Language) -> Iterator[str]:
+    if any(ask.advice for ask in asks):
+        yield say(language, "advice")
+    if turn.closed:
+        yield say(language, "closed")
+    for ask in asks:
+        if ask.on_prices and ask.query and not ask.symbols and turn.of(tools.SEARCH):
+            yield say(language, "no_symbol", name=ask.query)
+    for outcome in turn.outcomes:
+        yield from _on_delegation(outcome, turn, language)
+
+
+def _on_delegation(outcome: Outcome, turn: Turn, language: Language) -> Iterator[str]:
+    agent = outcome.call.agent
+    if agent is None or outcome.is_error:
+        return
+    status, action = str(outcome.data.get("status", "completed")), next_action(outcome)
+    if status in STATUSES[language]:
+        line = STATUSES[language][status].format(agent=agent)
+        if error := outcome.data.get("error"):
+            line += f" ({_one_line(error)})" if language == "en" else f"（{_one_line(error)}）"
+        if action == "fallback_to_direct_tools" and not _stood_in(outcome, turn):
+            action = "no_tools"
+        if action in ACTIONS[language]:
+            line += ("; " if language == "en" else "，") + ACTIONS[language][action]
+        yield f"> {line}"
+    if action == "ask_user":
+        policy = outcome.data.get("policy") or {}
+        yield "> " + say(language, "ask", agent=agent, why=_one_line(policy.get("instruction", "")))
+    if outcome.data.get("result_truncated"):
+        yield "> " + say(language, "shortened", agent=agent)
+
+
+def _stood_in(failed: Outcome, turn: Turn) -> bool:
+    allowed = tools.fallback_tools(failed)
+    return any(
+        not o.is_error and o.call.agent is None and (not allowed or o.call.name in allowed)
+        for o in turn.outcomes
+    )
+
+
+def _one_line(text: object) -> str:
+    return " ".join(str(text).split())[:MAX_WHY]
+
+
+def _from_agents(turn: Turn, language: Language, facts: Facts) -> Iterator[str]:
+    noted: set[str] = set()
+    for outcome in turn.outcomes:
+        agent = outcome.call.agent
+        if agent is None or outcome.is_error or _is_void(outcome):
+            continue
+        result = outcome.data.get("result") or outcome.data.get("partial")
+        result = result if outcome.data else outcome.content
+        text = result if isinstance(result, str) else ""
+        kept: list[str] = []
+        for line in text.strip().splitlines():
+            if DEMO_LINE.match(line):
+                facts.take_line(line)
+            elif line.strip() not in DISCLAIMERS and line not in noted:
+                kept.append(line)
+                noted |= {line} if line.startswith("> ") else set()
+        section = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+        if section:
+            facts.quoted = True
+            yield section
+        elif outcome.data.get("status", "completed") in {"completed", "partial"}:
+            yield say(language, "cut", tool=agent)
+
+
+def _is_void(outcome: Outcome) -> bool:
+    """A result that its policy says not to use."""
+    return next_action(outcome) not in {"use_result", "use_partial"}
+
+
+def _errors(turn: Turn, asks: Sequence[Ask], language: Language) -> Iterator[str]:
+    told: set[str] = set()
+    chart_asked = any(Want.CHART in ask.wants for ask in asks)
+    for outcome in turn.outcomes:
+        if not outcome.is_error or (
+            outcome.call.name == tools.CHART
+            and not chart_asked
+            and (told or len(turn.outcomes) > 1)
+        ):
+            continue
+        why = _one_line(outcome.content)
+        if why not in told:
+            told.add(why)
+            what = outcome.call.agent or _what(outcome.call.name, outcome.call.args)
+            yield "> " + say(language, "failed", what=what, why=why)
+
+
+def _what(name: str, args: Mapping[str, Any]) -> str:
+    symbol = args.get("symbol")
+    return f"`{name}` {symbol}" if symbol else f"`{name}`"
+
+
+def _last_line(language: Language, facts: Facts) -> str:
+    parts = [say(language, "demo")]
+    for key, values in facts.lines():
+        if values:
+            parts.append(say(language, key, ", ".join(values)))
+    return f"*{' · '.join(parts)}*"

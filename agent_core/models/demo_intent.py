@@ -1,0 +1,200 @@
+"""What a person asks of the demo planner, read from words in English and Chinese.
+
+`read` reads one text; `follow` completes a follow-up ("and in 2011?", "那谷歌呢?") from the ask before it.
+"""
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from typing import Literal
+
+from agent_core import symbols
+from agent_core.models import demo_vocabulary as words
+from agent_core.models.demo_period import Back, Period, find_period
+
+Language = Literal["en", "zh"]
+MAX_SYMBOLS = 4  # more would not fit one answer
+MAX_TEXT = 2_000  # characters read of one text; a request is short
+MAX_QUERY = 60
+HAN = re.compile(r"[\u3400-\u9fff]")
+
+
+class Want(StrEnum):
+    """Kinds of requests."""
+
+    HISTORY = "history"
+    TREND = "trend"
+    CHART = "chart"
+    OVERVIEW = "overview"
+    SEARCH = "search"
+    HELP = "help"
+    THANKS = "thanks"
+
+
+PRICE_WANTS = frozenset({Want.HISTORY, Want.TREND, Want.CHART})
+ALONE = frozenset(Want) - PRICE_WANTS  # complete in themselves
+FULL_LOOK = frozenset({Want.HISTORY, Want.TREND})
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """One request. Without `wants` it was not understood. `query` is a name for which no symbol is known yet."""
+
+    language: Language
+    symbols: tuple[str, ...] = ()
+    period: Period | Back | None = None
+    wants: frozenset[Want] = frozenset()
+    no_chart: bool = False
+    advice: bool = False
+    query: str = ""
+    refers: bool = False  # "how is it doing": says nothing but points back
+    compares: bool = False
+
+    @property
+    def on_prices(self) -> bool:
+        """Whether it needs the prices of symbols."""
+        return bool(self.wants & PRICE_WANTS)
+
+
+def language_of(text: str) -> Language:
+    """Chinese where there is a Han character, else English."""
+    return "zh" if HAN.search(text) else "en"
+
+
+def understand(texts: Iterable[str]) -> Ask | None:
+    """The last text's request, each text completed from those before it. None: no texts."""
+    ask: Ask | None = None
+    known: Ask | None = None
+    for text in texts:
+        ask = follow(read(text), known)
+        if ask.symbols:
+            known = ask
+    return ask
+
+
+def read(text: str) -> Ask:
+    """What the text asks, by itself."""
+    text = text[:MAX_TEXT]
+    language = language_of(text)
+    mentions = symbols.find(text)
+    rest = text
+    for mention in mentions:  # so that no word of a name is taken for a request
+        rest = rest[: mention.start] + " " * (mention.end - mention.start) + rest[mention.end :]
+    found = _symbols([mention.symbol.id for mention in mentions], rest)
+    period = find_period(rest)
+    wants = _wants(rest, bool(found))
+    casual = bool(words.CASUAL.search(rest))
+    advice = bool(words.ADVICE.search(rest))
+    if advice and not wants & PRICE_WANTS:
+        wants = FULL_LOOK
+    query = ""
+    if Want.SEARCH in wants:
+        query = mentions[0].matched if mentions else found[0] if found else _searched(rest)
+    elif not found and (wants & PRICE_WANTS or ((casual or period) and not wants) or _short(text)):
+        query = _unknown_name(rest)
+    return Ask(
+        language=language,
+        symbols=found,
+        period=period,
+        wants=wants,
+        no_chart=bool(words.NO_CHART.search(rest)),
+        advice=advice,
+        query=query,
+        refers=casual and bool(words.PRONOUN.search(rest)),
+        compares=bool(words.COMPARE.search(rest)),
+    )
+
+
+def _short(text: str) -> bool:
+    """A name and nothing else, such as "Nokia"."""
+    return text.istitle() and len(text.split()) <= 2
+
+
+def _symbols(known: Sequence[str], rest: str) -> tuple[str, ...]:
+    tickers = [match[0].lstrip("$") for match in words.TICKER.finditer(rest)]
+    if len(re.findall(r"[A-Za-z]+", rest)) > 3 and rest.upper() == rest:  # somebody shouts
+        tickers = [ticker for ticker in tickers if ticker[0].isdigit()]
+    foreign = [t for t in tickers if t not in words.NO_TICKERS and not _is_month(t)]
+    return tuple(dict.fromkeys([*known, *foreign]))[:MAX_SYMBOLS]
+
+
+def _is_month(code: str) -> bool:
+    """Six digits that read as a month, such as 201203."""
+    return len(code) == 6 and code[:2] in ("19", "20") and "01" <= code[4:] <= "12"
+
+
+def _wants(text: str, with_symbols: bool) -> frozenset[Want]:
+    text = words.NO_CHART.sub(" ", text)
+    wants: set[Want] = set()
+    if words.CHART.search(text):
+        wants.add(Want.CHART)
+        text = words.CHART.sub(" ", text)
+    for pattern, kinds in (
+        (words.OVERVIEW, {Want.OVERVIEW}),
+        (words.BOTH, FULL_LOOK),
+        (words.TREND, {Want.TREND}),
+        (words.HISTORY, {Want.HISTORY}),
+    ):
+        if pattern.search(text):
+            wants |= kinds
+    if Want.OVERVIEW in wants:
+        if not with_symbols:
+            return frozenset({Want.OVERVIEW})
+        wants = wants - {Want.OVERVIEW} | {Want.HISTORY}
+    if not wants and words.SEARCH.search(text):
+        return frozenset({Want.SEARCH})
+    if not wants and not with_symbols:
+        for pattern, want in ((words.HELP, Want.HELP), (words.THANKS, Want.THANKS)):
+            if pattern.search(text):
+                return frozenset({want})
+    return frozenset(wants)
+
+
+def _searched(rest: str) -> str:
+    """The name after a search word."""
+    return " ".join(words.SEARCH_NOISE.sub(" ", words.SEARCH.sub(" ", rest)).split())[:MAX_QUERY]
+
+
+def _unknown_name(rest: str) -> str:
+    """What looks like a name, although no symbol is known for it."""
+    for match in words.NAME.finditer(rest):
+        kept = [w for w in match[0].split() if w.lower() not in words.NO_NAMES and w != "&"]
+        if kept:
+            return " ".join(kept)[:MAX_QUERY]
+    for match in words.NAMED.finditer(rest):
+        if match[1].lower() not in words.NO_NAMES:
+            return match[1][:MAX_QUERY]
+    for pattern in (
+        words.NO_CHART,
+        words.CHART,
+        words.BOTH,
+        words.TREND,
+        words.HISTORY,
+        words.CASUAL,
+        words.ADVICE,
+    ):
+        rest = pattern.sub(" ", rest)
+    left = words.HAN_NOISE.sub(" ", rest).split()
+    return max(left, key=len)[:MAX_QUERY] if left and len(max(left, key=len)) > 1 else ""
+
+
+def follow(ask: Ask, before: Ask | None) -> Ask:
+    """The ask, completed from the one before it where it leaves out what that one said."""
+    if ask.query and not ask.wants & ALONE:
+        return replace(ask, wants=ask.wants or FULL_LOOK)
+    if before and ask.compares and len(ask.symbols) == 1:  # "compare with AAPL"
+        both = tuple(dict.fromkeys([*before.symbols, *ask.symbols]))[:MAX_SYMBOLS]
+        return replace(ask, symbols=both, period=ask.period or before.period)
+    if ask.wants & ALONE or (ask.symbols and ask.wants) or not _says_something(ask):
+        return ask
+    return replace(
+        ask,
+        symbols=ask.symbols or (before.symbols if before else ()),
+        period=ask.period or (before.period if before else None),
+        wants=ask.wants or (before.wants & PRICE_WANTS if before else None) or FULL_LOOK,
+    )
+
+
+def _says_something(ask: Ask) -> bool:
+    return bool(ask.symbols or ask.wants or ask.period or ask.refers)

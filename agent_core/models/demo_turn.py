@@ -1,0 +1,197 @@
+"""What a model request tells the demo planner: whose words, which tools were called in this turn, what came back."""
+
+import datetime as dt
+import json
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from decimal import Decimal, InvalidOperation
+from typing import Any
+
+from agent_core.ports import ModelRequest
+from agent_core.types import Context, Message, Text, ToolResult, ToolUse
+
+DELEGATE = "delegate_to_"
+MAX_TEXTS = 12  # texts looked back for the symbol that a follow-up means
+# Where a text block is not (only) the person's words: notes of the runtime, background, recalled memories.
+TAGGED = re.compile(r"<([a-z][a-z_-]*)>.*?</\1>|\[上下文信息\].*?\[/上下文信息\]", re.DOTALL)
+BACKGROUND = (
+    "\n\nContext:\n"  # stands between a delegated task and what the supervisor adds (SUB-6)
+)
+NOW = re.compile(r"\bnow:\s*(\d{4}-\d{2}-\d{2})")
+CLOSING = re.compile(
+    r"answer\s+(?:now|from\s+what|without)|without\s+(?:calling\s+)?(?:any\s+|further\s+|more\s+)?tools?|"
+    r"no\s+(?:further|more)\s+tools?|call\s+nothing|wrap\s+up|"
+    r"(?:不要|不得|请勿|不能|不)再?调用(?:任何)?工具|直接(?:回答|作答)|收尾",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A tool call that is made or to be made."""
+
+    name: str
+    args: Mapping[str, Any]
+
+    @property
+    def key(self) -> str:
+        """Equal for equal calls."""
+        return f"{self.name} {json.dumps(dict(self.args), sort_keys=True, ensure_ascii=False)}"
+
+    @property
+    def agent(self) -> str | None:
+        """The sub-agent that it delegates to, or None."""
+        return self.name.removeprefix(DELEGATE) if self.name.startswith(DELEGATE) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A call of this turn with its result. `data` holds the fields of a JSON result, {} when there are none."""
+
+    call: Call
+    content: str
+    is_error: bool
+    data: Mapping[str, Any] = field(default_factory=dict)
+    has_files: bool = False
+
+    @property
+    def cut(self) -> bool:
+        """A result of which no field could be read, since it was too long and stands elsewhere."""
+        return not self.is_error and not self.data and self.call.agent is None
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """The present turn. `texts` are the person's, oldest first; the last `own` of them belong to this turn."""
+
+    texts: tuple[str, ...] = ()
+    own: int = 0
+    outcomes: tuple[Outcome, ...] = ()
+    closed: bool = False
+    today: dt.date | None = None
+
+    def of(self, name: str) -> list[Outcome]:
+        """Outcomes of one tool that brought something."""
+        return [o for o in self.outcomes if o.call.name == name and not o.is_error]
+
+    def made(self, call: Call) -> bool:
+        """Whether exactly this call was made in this turn."""
+        return any(o.call.key == call.key for o in self.outcomes)
+
+    def failures(self, name: str) -> int:
+        """How often a tool failed in this turn."""
+        return sum(o.is_error for o in self.outcomes if o.call.name == name)
+
+
+def read_turn(request: ModelRequest) -> Turn:
+    """Read the request's messages. A text that arrives between calls and answer joins the turn; others begin one."""
+    texts: list[str] = []
+    own = 0
+    calls: dict[str, ToolUse] = {}
+    outcomes: list[Outcome] = []
+    closed = False
+    today: dt.date | None = None
+    for message in request.messages:
+        if message.role == "assistant":
+            calls = {call.id: call for call in message.calls} if message.calls else {}
+            own = own if message.calls else 0
+            continue
+        outcomes += _outcomes(message, calls)
+        today = _today(message) or today
+        background, words = _own_words(message)
+        if words:
+            if not own or not calls:
+                own, outcomes, closed = 0, [], False
+            texts += [background] if background else []
+            texts.append(words)
+            own += 1
+        closed = closed or _closes(message)
+    return Turn(tuple(texts[-MAX_TEXTS:]), min(own, MAX_TEXTS), tuple(outcomes), closed, today)
+
+
+def _own_words(message: Message) -> tuple[str, str]:
+    """(background handed over with a task, the words themselves)."""
+    parts = (TAGGED.sub(" ", b.text).strip() for b in message.blocks if isinstance(b, Text))
+    words, _, background = "\n".join(filter(None, parts)).partition(BACKGROUND)
+    return background.strip(), words.strip()
+
+
+def _closes(message: Message) -> bool:
+    """Whether the runtime says that no tool may be called any more."""
+    for block in message.blocks:
+        if isinstance(block, Text):
+            if any(CLOSING.search(match[0]) for match in TAGGED.finditer(block.text)):
+                return True
+        elif isinstance(block, ToolResult) and block.is_error and CLOSING.search(block.content):
+            return True
+    return False
+
+
+def _today(message: Message) -> dt.date | None:
+    for block in message.blocks:
+        if isinstance(block, Context) and (match := NOW.search(block.text)):
+            try:
+                return dt.date.fromisoformat(match[1])
+            except ValueError:
+                return None
+    return None
+
+
+def _outcomes(message: Message, calls: Mapping[str, ToolUse]) -> list[Outcome]:
+    found: list[Outcome] = []
+    for block in message.blocks:
+        if isinstance(block, ToolResult) and block.call_id in calls:
+            use = calls[block.call_id]
+            data = {} if block.is_error else fields_of(block.content)
+            call = Call(use.name, use.args or {})
+            found.append(Outcome(call, block.content, block.is_error, data, bool(block.artifacts)))
+    return found
+
+
+def fields_of(content: str) -> dict[str, Any]:
+    """The fields of a JSON object; of one that was cut, those that are whole. Numbers keep their digits (Decimal)."""
+    decoder = json.JSONDecoder(
+        parse_float=_number, parse_int=_number, parse_constant=lambda _: None
+    )
+    try:
+        whole = decoder.decode(content.strip())
+    except ValueError:
+        return _whole_fields(content, decoder)
+    return whole if isinstance(whole, dict) else {}
+
+
+def _number(literal: str) -> Decimal | None:
+    try:
+        return Decimal(literal)
+    except InvalidOperation:
+        return None
+
+
+def _whole_fields(content: str, decoder: json.JSONDecoder) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    at = content.find("{") + 1
+    if not at:
+        return found
+    try:
+        while True:
+            key, at = decoder.raw_decode(content, _skip(content, at))
+            at = _skip(content, at)
+            if not isinstance(key, str) or content[at : at + 1] != ":":
+                return found
+            value, at = decoder.raw_decode(content, _skip(content, at + 1))
+            at = _skip(content, at)
+            if content[at : at + 1] not in {",", "}"}:  # a number may go on beyond the cut
+                return found
+            found[key] = value
+            if content[at] == "}":
+                return found
+            at += 1
+    except ValueError:
+        return found
+
+
+def _skip(content: str, at: int) -> int:
+    while at < len(content) and content[at].isspace():
+        at += 1
+    return at
