@@ -40,6 +40,7 @@ class Mailbox:
 
     def __init__(self, live: Live | None, limit: int = MAILBOX_LIMIT) -> None:
         self.closed = False
+        self.live_id = live.id if live else None  # when the client came
         self._events: deque[Event] = deque()
         self._limit = limit
         self._live = live

@@ -238,7 +238,9 @@ class ChatRoutes:
             messages = [history_json(i) for i in history]
             try:
                 await stream.write(b"retry: 1000\n\n")
-                await _write(stream, [Event("history", {"messages": messages})])
+                await _write(
+                    stream, [Event("history", {"messages": messages, "live": mailbox.live_id})]
+                )
                 await _pump(stream, mailbox)
             except ConnectionError:
                 pass  # the page is gone; it loads the history when it comes back
@@ -251,6 +253,8 @@ async def _pump(stream: web.StreamResponse, mailbox: Mailbox) -> None:
     """Write events until the mailbox is closed."""
     while not mailbox.closed:
         events = await mailbox.take(HEARTBEAT)
+        if not events and mailbox.closed:
+            return
         await _write(stream, events)
         if events and events[-1].name == "preview":
             await asyncio.sleep(FRAME)

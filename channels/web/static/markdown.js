@@ -1,0 +1,87 @@
+// Markdown to DOM, safely, block by block: while an answer grows, only its last block is made anew.
+
+import { marked } from "/static/vendor/marked.js";
+import DOMPurify from "/static/vendor/purify.js";
+import { h } from "/static/dom.js";
+import { t } from "/static/texts.js";
+
+const ALLOWED = {
+  ALLOWED_TAGS: [
+    "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote",
+    "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "a", "input",
+  ],
+  ALLOWED_ATTR: ["href", "title", "align", "start", "type", "checked", "disabled"],
+  ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  RETURN_DOM_FRAGMENT: true,
+};
+
+const escapeHtml = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0)};`);
+
+marked.use({
+  gfm: true,
+  renderer: {
+    // Markup in an answer is shown as it stands; models write <br> in table cells and mean it.
+    html({ text }) {
+      return /^<br\s*\/?>$/i.test(text.trim()) ? "<br>" : escapeHtml(text);
+    },
+    // A foreign picture would tell its server who reads this: a link instead.
+    image({ href, text }) {
+      return `<a href="${escapeHtml(href)}">${escapeHtml(text || href)}</a>`;
+    },
+  },
+});
+
+function finish(fragment) {
+  for (const link of fragment.querySelectorAll("a")) {
+    link.target = "_blank";
+    link.rel = "noopener noreferrer";
+  }
+  for (const table of fragment.querySelectorAll("table")) {
+    const frame = h("div", { class: "table", tabindex: "0", role: "region", "aria-label": t("table") });
+    table.replaceWith(frame);
+    frame.append(table);
+  }
+  for (const pre of fragment.querySelectorAll("pre")) {
+    pre.tabIndex = 0;
+    const frame = h("div", { class: "code" }, copyButton(pre));
+    pre.replaceWith(frame);
+    frame.prepend(pre);
+  }
+  return fragment;
+}
+
+function copyButton(pre) {
+  const button = h("button", { type: "button", class: "copy" }, t("copy"));
+  button.addEventListener("click", async () => {
+    try {
+      await navigator.clipboard.writeText(pre.textContent);
+      button.textContent = t("copied");
+      setTimeout(() => { button.textContent = t("copy"); }, 1500);
+    } catch {
+      getSelection().selectAllChildren(pre); // no clipboard on plain http: at least select it
+    }
+  });
+  return button;
+}
+
+/** One growing Markdown text in `root`. */
+export class MarkdownView {
+  constructor(root) {
+    this.root = root;
+    this.blocks = []; // {raw, nodes}
+  }
+
+  show(text) {
+    const tokens = marked.lexer(text);
+    let same = 0;
+    while (same < tokens.length && same < this.blocks.length && this.blocks[same].raw === tokens[same].raw) same++;
+    for (const block of this.blocks.splice(same)) block.nodes.forEach((node) => node.remove());
+    for (const token of tokens.slice(same)) {
+      const one = [token];
+      one.links = tokens.links;
+      const fragment = finish(DOMPurify.sanitize(marked.parser(one), ALLOWED));
+      this.blocks.push({ raw: token.raw, nodes: [...fragment.childNodes] });
+      this.root.append(fragment);
+    }
+  }
+}

@@ -1,0 +1,139 @@
+// One message each: what a person wrote, an answer, and an answer in the making that turns into one.
+
+import { h } from "/static/dom.js";
+import { MarkdownView } from "/static/markdown.js";
+import { StepsView } from "/static/steps.js";
+import { t } from "/static/texts.js";
+
+/** A person's message; `state` is "sent", "sending" or "unsent". */
+export class UserView {
+  constructor(message, state = "sent") {
+    this.id = message.id;
+    this.note = h("p", { class: "note", hidden: true });
+    const text = h("div", { class: "text", dir: "auto" }, message.text);
+    this.root = h("article", { class: "message user", "data-id": message.id, "aria-label": t("you") }, text, this.note);
+    this.state(state);
+  }
+
+  state(state) {
+    this.root.dataset.state = state;
+    this.note.hidden = state === "sent";
+    this.note.textContent = state === "sent" ? "" : t(state);
+  }
+}
+
+function picture(file, view) {
+  const name = file.caption || file.name;
+  const image = h("img", { src: file.url, alt: name, loading: "lazy", decoding: "async" });
+  const button = h("button", { type: "button", class: "enlarge", "aria-label": t("enlarge", { name }) }, image);
+  button.addEventListener("click", () => view(file));
+  return h("figure", {}, button, file.caption ? h("figcaption", {}, file.caption) : null);
+}
+
+function fileView(file, view) {
+  if (/^image\/(png|jpeg|gif|webp)$/.test(file.media_type)) return picture(file, view);
+  const words = file.caption ? `${file.name} · ${file.caption}` : file.name;
+  return h("a", { class: "file", href: file.url, download: file.name, "aria-label": t("download", file) }, words);
+}
+
+/** Buttons of a message. `press(data)` resolves to whether it arrived; then none can be pressed again. */
+function buttonRow(buttons, press) {
+  const row = h("div", { class: "buttons" });
+  for (const { label, data, style } of buttons) {
+    const button = h("button", { type: "button", class: style }, label);
+    button.addEventListener("click", async () => {
+      for (const each of row.children) each.disabled = true;
+      button.classList.add("pressed");
+      if (await press(data)) return;
+      button.classList.remove("pressed");
+      for (const each of row.children) each.disabled = false;
+    });
+    row.append(button);
+  }
+  return row;
+}
+
+/** An answer. `act.press(id, data)` and `act.view(file)` do what a person asks for. */
+export class AnswerView {
+  constructor(act) {
+    this.act = act;
+    this.steps = new StepsView();
+    this.text = h("div", { class: "text markdown", dir: "auto" });
+    this.markdown = new MarkdownView(this.text);
+    this.thoughts = h("div", { class: "thoughts" });
+    this.thinking = h("details", { class: "thinking", hidden: true }, h("summary", {}, t("thinking")), this.thoughts);
+    this.after = h("div", { class: "after" });
+    this.root = h(
+      "article", { class: "message answer", "aria-label": t("answer") },
+      this.steps.root, this.thinking, this.text, this.after,
+    );
+  }
+
+  /** The finished message. Its text takes the place of what was streamed, block by block. */
+  finish(message) {
+    this.id = message.id;
+    this.root.dataset.id = message.id;
+    this.root.classList.remove("live", "closed");
+    this.root.removeAttribute("aria-busy");
+    this.steps.show(message.steps || [], { live: false, status: "" });
+    this.markdown.show(message.text);
+    const files = message.files.map((file) => fileView(file, this.act.view));
+    const row = message.buttons.length ? buttonRow(message.buttons, (data) => this.act.press(message.id, data)) : null;
+    this.after.replaceChildren(...files, ...(row ? [row] : []));
+    return this;
+  }
+}
+
+/** An answer in the making; draws at most once a frame, however fast the events come. */
+export class LiveView extends AnswerView {
+  constructor(id, act) {
+    super(act);
+    this.liveId = id;
+    this.state = { text: "", thinking: "", status: "", steps: [], buttons: [], closed: false };
+    this.root.classList.add("live");
+    this.root.setAttribute("aria-busy", "true");
+    this.frame = 0;
+    this.draw();
+  }
+
+  /** Take a preview event; `drawn` is called after it is visible. */
+  update(event, drawn) {
+    const state = this.state;
+    for (const name of ["text", "thinking"]) {
+      if (event[name] !== undefined) state[name] = event[name];
+      if (event[`${name}_add`] !== undefined) state[name] += event[`${name}_add`];
+    }
+    for (const name of ["status", "steps", "buttons", "closed"]) {
+      if (event[name] !== undefined) state[name] = event[name];
+    }
+    if (this.frame) return;
+    this.frame = requestAnimationFrame(() => {
+      this.frame = 0;
+      this.draw();
+      drawn();
+    });
+  }
+
+  draw() {
+    const { text, thinking, status, steps, closed } = this.state;
+    this.root.classList.toggle("closed", closed);
+    this.steps.show(steps, { live: true, status: closed ? t("finishing") : status });
+    this.thinking.hidden = !thinking;
+    this.thoughts.textContent = thinking;
+    this.markdown.show(text);
+    const others = this.state.buttons.filter((button) => button !== this.stopButton());
+    const row = others.length && !closed ? [buttonRow(others, (data) => this.act.press(this.liveId, data))] : [];
+    if (this.after.childElementCount || row.length) this.after.replaceChildren(...row);
+  }
+
+  /** The button that the composer shows, if the turn can be stopped. */
+  stopButton() {
+    if (this.state.closed) return null;
+    return this.state.buttons.find((button) => button.style === "danger") || null;
+  }
+
+  finish(message) {
+    cancelAnimationFrame(this.frame);
+    return super.finish(message);
+  }
+}
