@@ -1,0 +1,158 @@
+"""Bars: daily (or coarser) prices of one symbol, in columns.
+
+Dates ascend without repeats and all columns are equally long. Prices are in `currency`, volume is a number of shares.
+`splits` lists the share splits that the source knows of for prices as traded; a source whose prices are adjusted
+already leaves it empty. A split moves no price until `adjusted` is called, and `until` forgets later ones, so that a
+split of the future never shows in the prices of the past (DESIGN.md 6, `as_of`).
+"""
+
+import datetime as dt
+from array import array
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from typing import Literal
+
+Interval = Literal["day", "week", "month"]
+COLUMNS = ("open", "high", "low", "close", "volume")
+
+
+@dataclass(frozen=True, slots=True)
+class Split:
+    """From `date` on, `ratio` shares stand where one stood."""
+
+    date: dt.date
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Bars:
+    """Prices of one symbol; see the module's docstring.
+
+    Attributes:
+        symbol: Canonical symbol id, such as GOOG.
+        source: Name of the price source.
+        adjustment: What has been done to the prices, in a few words.
+        interval: Length of one bar; a coarser bar carries the date of its last trading day.
+    """
+
+    symbol: str
+    currency: str
+    source: str
+    dates: tuple[dt.date, ...]
+    open: Sequence[float]
+    high: Sequence[float]
+    low: Sequence[float]
+    close: Sequence[float]
+    volume: Sequence[float]
+    splits: tuple[Split, ...] = ()
+    adjustment: str = "as traded"
+    interval: Interval = "day"
+
+    def __post_init__(self) -> None:
+        if any(len(getattr(self, name)) != len(self.dates) for name in COLUMNS):
+            raise ValueError(f"{self.symbol}: the columns differ in length")
+
+    def __len__(self) -> int:
+        return len(self.dates)
+
+    @property
+    def first(self) -> dt.date:
+        """The first day. Raises IndexError when there is no bar."""
+        return self.dates[0]
+
+    @property
+    def as_of(self) -> dt.date:
+        """The last day: nothing later is known here. Raises IndexError when there is no bar."""
+        return self.dates[-1]
+
+    def rows(self, begin: int, end: int) -> "Bars":
+        """The bars with indexes from `begin` up to, not including, `end`."""
+        begin, end = max(0, begin), max(0, end)
+        cut = {name: getattr(self, name)[begin:end] for name in COLUMNS}
+        return replace(self, dates=self.dates[begin:end], **cut)
+
+    def window(self, start: dt.date | None, end: dt.date | None) -> "Bars":
+        """The bars of `start` to `end`, both included; None leaves that side open. May be empty."""
+        begin = 0 if start is None else bisect_left(self.dates, start)
+        stop = len(self) if end is None else bisect_right(self.dates, end)
+        return self.rows(begin, stop)
+
+    def until(self, as_of: dt.date | None) -> "Bars":
+        """What was known at the end of `as_of`: its bars and its splits. None: everything."""
+        if as_of is None:
+            return self
+        known = tuple(split for split in self.splits if split.date <= as_of)
+        return replace(self.window(None, as_of), splits=known)
+
+    def index_until(self, day: dt.date) -> int:
+        """The index of the last bar on or before `day`, or -1."""
+        return bisect_right(self.dates, day) - 1
+
+    def adjusted(self) -> "Bars":
+        """Prices (and volumes) in today's shares: each known split applied to the bars before it."""
+        if not self.splits:
+            return self
+        factors = [1.0] * len(self)
+        for split in self.splits:
+            for i in range(bisect_left(self.dates, split.date)):
+                factors[i] *= split.ratio
+        return replace(
+            self.scaled([1 / factor for factor in factors]),
+            volume=_times(self.volume, factors),
+            splits=(),
+            adjustment="adjusted for splits, not for dividends",
+        )
+
+    def scaled(self, factors: Sequence[float]) -> "Bars":
+        """The same bars with every price times the factor of its day; volumes stay."""
+        return replace(
+            self,
+            open=_times(self.open, factors),
+            high=_times(self.high, factors),
+            low=_times(self.low, factors),
+            close=_times(self.close, factors),
+        )
+
+    def by(self, interval: Interval) -> "Bars":
+        """The bars joined to calendar weeks (Monday to Sunday) or months; the first and last may be partial."""
+        if interval == self.interval:
+            return self
+        key = _week if interval == "week" else _month
+        return replace(self._joined(key), interval=interval)
+
+    def thinned(self, rows: int) -> tuple["Bars", int]:
+        """At most `rows` bars, by joining equally many neighbours, and how many went into one."""
+        per_row = -(-len(self) // rows) if len(self) > rows else 1
+        if per_row == 1:
+            return self, 1
+        order = {day: i // per_row for i, day in enumerate(self.dates)}
+        return self._joined(order.__getitem__), per_row
+
+    def _joined(self, key: Callable[[dt.date], object]) -> "Bars":
+        groups = [
+            [i for i, _ in group]
+            for _, group in groupby(enumerate(self.dates), key=lambda pair: key(pair[1]))
+        ]
+        return replace(
+            self,
+            dates=tuple(self.dates[g[-1]] for g in groups),
+            open=array("d", (self.open[g[0]] for g in groups)),
+            high=array("d", (max(self.high[g[0] : g[-1] + 1]) for g in groups)),
+            low=array("d", (min(self.low[g[0] : g[-1] + 1]) for g in groups)),
+            close=array("d", (self.close[g[-1]] for g in groups)),
+            volume=array("d", (sum(self.volume[g[0] : g[-1] + 1]) for g in groups)),
+        )
+
+
+def _times(column: Sequence[float], factors: Sequence[float]) -> Sequence[float]:
+    return array("d", (value * factor for value, factor in zip(column, factors, strict=True)))
+
+
+def _week(day: dt.date) -> object:
+    return day.isocalendar()[:2]
+
+
+def _month(day: dt.date) -> object:
+    return day.year, day.month

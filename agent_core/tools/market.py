@@ -1,0 +1,241 @@
+"""Market tools: find a symbol, its prices over time, and an overview of several."""
+
+from dataclasses import replace
+from typing import Literal
+
+from agent_core import symbols as table
+from agent_core.finance.bars import Bars, Interval
+from agent_core.finance.fx import SOURCE as RATES_SOURCE
+from agent_core.finance.fx import NoRate, Rates
+from agent_core.finance.sources.chain import Sources
+from agent_core.finance.statistics import change_pct, return_pct
+from agent_core.tools import series
+from agent_core.tools.series import Series, dump, percent, price, signed
+from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
+
+MAX_ROWS = 60  # keeps an answer below the 8,000 characters of EVT-6
+MAX_MATCHES = 10
+MAX_OVERVIEW = 12
+CREDIBILITY: Literal["objective fact"] = "objective fact"
+
+
+def market_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
+    """The tools of this file, on these sources. `rates` is made when it is not given."""
+    exchange = rates or Rates()
+    return [_search(sources), _history(sources, exchange), _overview(sources)]
+
+
+def _search(sources: Sources) -> ToolSpec:
+    @tool(title={"en": "Symbol search", "zh": "证券搜索"}, timeout=10, deterministic=True)
+    async def search_stock_by_name(ctx: ToolContext, query: str) -> ToolOutput:
+        """Find the code of a share, fund or crypto pair by its name or code, in English or Chinese.
+
+        Says for each match whether prices are available. Sector words such as "tech" or 白酒 are not symbols.
+
+        Args:
+            query: A name or code, such as Google, 苹果 or 600519.
+        """
+        found = table.search(query, MAX_MATCHES)
+        matches = [
+            {
+                "symbol": s.id,
+                "name": s.name,
+                "name_zh": s.name_zh,
+                "market": s.market,
+                "currency": s.currency,
+                "has_data": sources.has(s.id),
+            }
+            for s in found
+        ]
+        fields: dict[str, object] = {
+            "query": query,
+            "matches": matches,
+            "source": "symbol table",
+            "as_of": None,
+            "window": None,
+            "currency": None,
+            "credibility": CREDIBILITY,
+            "note": _search_note(ctx, query, len(found), sources),
+        }
+        shown = ", ".join(s.id for s in found) or ("无结果" if ctx.language == "zh" else "nothing")
+        return ToolOutput(dump(fields), f"{query}: {shown}")
+
+    return search_stock_by_name
+
+
+def _search_note(ctx: ToolContext, query: str, found: int, sources: Sources) -> str:
+    if found:
+        return ""
+    zh, have = ctx.language == "zh", ", ".join(sources.symbols)
+    if query.strip().lower() in table.THEMES:
+        if zh:
+            return f"{query} 是行业或主题，不是证券；请给出公司名称。有数据的是：{have}"
+        return f"{query} is a theme, not a symbol: name a company. There are prices of {have}"
+    return f"没有匹配；有数据的是：{have}" if zh else f"no match; there are prices of {have}"
+
+
+def _history(sources: Sources, rates: Rates) -> ToolSpec:
+    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=30)
+    async def get_market_history(
+        ctx: ToolContext,
+        symbol: str,
+        start: str | None = None,
+        end: str | None = None,
+        interval: Literal["day", "week", "month"] | None = None,
+        currency: str | None = None,
+    ) -> ToolOutput:
+        """Prices of one symbol over a window: first and last close, change, high, low, average volume, and bars.
+
+        change_pct goes from the first to the last close of the window; change_from_previous_close_pct starts at the
+        close before the window, which is how yearly returns are usually quoted. Without dates: the last 12 months.
+
+        Args:
+            symbol: Code or name in English or Chinese, such as GOOG or 谷歌.
+            start: First day, YYYY-MM-DD. A year, quarter or month alone (2012, 2012-Q1, 2012-03) is that whole period.
+            end: Last day, YYYY-MM-DD, or a year or month, which is taken to its end.
+            interval: Length of a bar; chosen by the length of the window when left out.
+            currency: ISO code to convert prices into, by the ECB reference rate of each day.
+        """
+        found = await series.load(sources, ctx, symbol, start, end)
+        bars = await _converted(rates, found.window, currency)
+        fields = found.head(CREDIBILITY) | {"currency": bars.currency} | _figures(bars)
+        if bars.currency == found.window.currency:
+            fields |= _before(found)
+        else:
+            fields |= {"converted_from": found.window.currency, "rates": RATES_SOURCE}
+        fields |= _rows(bars, interval or _interval(len(bars)))
+        change = percent(change_pct(bars.close[0], bars.close[-1]))
+        line = f"{found.name(ctx.language)} {found.label}: {signed(change)}"
+        return ToolOutput(dump(fields), line)
+
+    return get_market_history
+
+
+async def _converted(rates: Rates, bars: Bars, currency: str | None) -> Bars:
+    wanted = (currency or bars.currency).strip().upper()
+    if wanted == bars.currency:
+        return bars
+    try:
+        series_ = await rates.series(bars.currency, wanted, bars.dates)
+    except NoRate as e:
+        raise ToolFailure(str(e)) from e
+    return replace(bars.scaled([rate.value for rate in series_]), currency=wanted)
+
+
+def _before(found: Series) -> dict[str, object]:
+    """The close before the window, where there is one."""
+    index = found.history.index_until(found.window.first) - 1
+    if index < 0:
+        return {}
+    close = found.history.close[index]
+    return {
+        "previous_close": {"value": price(close), "date": str(found.history.dates[index])},
+        "change_from_previous_close_pct": percent(change_pct(close, found.window.close[-1])),
+    }
+
+
+def _figures(bars: Bars) -> dict[str, object]:
+    top = max(range(len(bars)), key=bars.high.__getitem__)
+    bottom = min(range(len(bars)), key=bars.low.__getitem__)
+    return {
+        "first_close": price(bars.close[0]),
+        "last_close": price(bars.close[-1]),
+        "change_pct": percent(change_pct(bars.close[0], bars.close[-1])),
+        "high": {"value": price(bars.high[top]), "date": str(bars.dates[top])},
+        "low": {"value": price(bars.low[bottom]), "date": str(bars.dates[bottom])},
+        "average_volume": round(sum(bars.volume) / len(bars)),
+        "trading_days": len(bars),
+    }
+
+
+def _interval(days: int) -> Interval:
+    if days <= MAX_ROWS:
+        return "day"
+    return "week" if days <= MAX_ROWS * 5 else "month"
+
+
+def _rows(bars: Bars, interval: Interval) -> dict[str, object]:
+    rows, per_row = bars.by(interval).thinned(MAX_ROWS)
+    table = [
+        {
+            "date": str(rows.dates[i]),
+            "open": price(rows.open[i]),
+            "high": price(rows.high[i]),
+            "low": price(rows.low[i]),
+            "close": price(rows.close[i]),
+            "volume": round(rows.volume[i]),
+        }
+        for i in range(len(rows))
+    ]
+    return {"interval": interval, "intervals_per_row": per_row, "bars": table}
+
+
+def _overview(sources: Sources) -> ToolSpec:
+    @tool(title={"en": "Market overview", "zh": "市场概览"}, timeout=30)
+    async def get_market_overview(ctx: ToolContext, symbols: list[str] | None = None) -> ToolOutput:
+        """Last close, day change and returns over 1 month, 3 months and 1 year of several symbols side by side.
+
+        Without symbols: every symbol of the bundled data. Returns are null where the data is too short.
+
+        Args:
+            symbols: Codes or names in English or Chinese, at most 12.
+        """
+        wanted = symbols or list(sources.symbols)
+        if len(wanted) > MAX_OVERVIEW:
+            raise ToolFailure(f"{len(wanted)} symbols are too many; ask for at most {MAX_OVERVIEW}")
+        found, failed = await _each(sources, ctx, wanted)
+        if not found:
+            raise ToolFailure("; ".join(failed) or "no price source has any symbol")
+        items = [_item(one) for one in found]
+        fields = _common([one.window for one in found]) | {
+            "items": items,
+            "missing": failed,
+            "note": next((one.note for one in found if one.note), ""),
+        }
+        shown = (f"{one.symbol.id} {price(one.window.close[-1])}" for one in found)
+        return ToolOutput(dump(fields), " · ".join(shown))
+
+    return get_market_overview
+
+
+async def _each(
+    sources: Sources, ctx: ToolContext, wanted: list[str]
+) -> tuple[list[Series], list[str]]:
+    found: list[Series] = []
+    failed: list[str] = []
+    for query in dict.fromkeys(wanted):
+        try:
+            found.append(await series.load(sources, ctx, query, None, None))
+        except ToolFailure as e:
+            failed.append(str(e))
+    return found, failed
+
+
+def _common(windows: list[Bars]) -> dict[str, object]:
+    """The envelope of several symbols: sources and currencies that differ are joined."""
+    first = min(window.first for window in windows)
+    last = max(window.as_of for window in windows)
+    return {
+        "source": ", ".join(dict.fromkeys(window.source for window in windows)),
+        "as_of": str(last),
+        "window": {"start": str(first), "end": str(last)},
+        "currency": ", ".join(dict.fromkeys(window.currency for window in windows)),
+        "credibility": CREDIBILITY,
+    }
+
+
+def _item(one: Series) -> dict[str, object]:
+    bars = one.history
+    day = change_pct(bars.close[-2], bars.close[-1]) if len(bars) > 1 else None
+    return {
+        "symbol": one.symbol.id,
+        "name": one.symbol.name,
+        "name_zh": one.symbol.name_zh,
+        "last_close": price(bars.close[-1]),
+        "currency": bars.currency,
+        "day_change_pct": percent(day),
+        "return_1m_pct": percent(return_pct(bars, 1)),
+        "return_3m_pct": percent(return_pct(bars, 3)),
+        "return_1y_pct": percent(return_pct(bars, 12)),
+        "as_of": str(bars.as_of),
+    }

@@ -1,0 +1,204 @@
+"""The one way in which a tool asks for prices: a name or code becomes a symbol, two dates a window, both a `Series`.
+
+What every answer states (source, as_of, window, currency, credibility) and the failures that every price tool shares
+are made here, so that they read the same everywhere.
+"""
+
+import datetime as dt
+import json
+import math
+from dataclasses import dataclass
+
+from agent_core import symbols
+from agent_core.finance import periods
+from agent_core.finance.bars import Bars
+from agent_core.finance.indicators import WARM_UP
+from agent_core.finance.periods import Period
+from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.source import NoData
+from agent_core.finance.statistics import months_before
+from agent_core.symbols import Symbol
+from agent_core.tools.spec import Credibility, ToolContext, ToolFailure
+
+DEFAULT_MONTHS = 12
+STALE = dt.timedelta(days=7)  # a long weekend is not stale
+# Trading days are about 252 of 365; the rest covers holidays.
+_WARM_UP_SPAN = dt.timedelta(days=math.ceil(WARM_UP * 365 / 252) + 15)
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Prices of one window, and those before it, which averages need. Neither holds anything later than the window."""
+
+    symbol: Symbol
+    window: Bars
+    history: Bars
+    label: str
+    note: str
+
+    def name(self, language: str) -> str:
+        """The name for a person: the code, and the name where the code alone says little."""
+        shown = self.symbol.display(language)
+        plain = language == "en" and self.symbol.id[0].isalpha()
+        return self.symbol.id if plain or shown == self.symbol.id else f"{self.symbol.id} {shown}"
+
+    def head(self, credibility: Credibility) -> dict[str, object]:
+        """The fields that every answer about one symbol begins with."""
+        return {
+            "symbol": self.symbol.id,
+            "name": self.symbol.name,
+            "name_zh": self.symbol.name_zh,
+            **envelope(self.window, credibility),
+            "period": self.label,
+            "adjustment": self.window.adjustment,
+            "note": self.note,
+        }
+
+
+def envelope(window: Bars, credibility: Credibility) -> dict[str, object]:
+    """The fields that every answer has: where its numbers come from and how far they reach."""
+    return {
+        "source": window.source,
+        "as_of": str(window.as_of),
+        "window": {"start": str(window.first), "end": str(window.as_of)},
+        "currency": window.currency,
+        "credibility": credibility,
+    }
+
+
+async def load(
+    sources: Sources, ctx: ToolContext, query: str, start: str | None, end: str | None
+) -> Series:
+    """The prices of a code or name in a window; without dates the last twelve months that there are.
+
+    Raises ToolFailure for an unknown symbol, a date that is none, or a window without prices.
+    """
+    symbol = resolve(sources, ctx, query)
+    try:
+        period = periods.between(start, end)
+    except ValueError as e:
+        raise ToolFailure(str(e)) from e
+    known = await _known(sources, ctx, symbol, period)
+    first = period.start or _default_start(known, period)
+    window = known.window(first, period.end)
+    if not len(window):
+        raise ToolFailure(await _outside(sources, ctx, symbol, period))
+    return Series(
+        symbol=symbol,
+        window=window,
+        history=known,
+        label=periods.label(period, window.first, window.as_of),
+        note=_note(ctx, window, Period(first, period.end)),
+    )
+
+
+def resolve(sources: Sources, ctx: ToolContext, query: str) -> Symbol:
+    """The symbol of a code or name in either language. Raises ToolFailure with near names and what there is."""
+    found = symbols.lookup(query) or _listed(sources, query)
+    if found is None:
+        raise ToolFailure(_unknown(sources, ctx, query))
+    return found
+
+
+def dump(fields: dict[str, object]) -> str:
+    """Compact JSON; NaN and infinities become null (EVT-6)."""
+    return json.dumps(_finite(fields), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+
+
+def price(value: float | None) -> float | None:
+    """A price as shown: cents, or four significant digits below one."""
+    if value is None or not math.isfinite(value):
+        return None
+    return round(value, 2) if abs(value) >= 1 or value == 0 else float(f"{value:.4g}")
+
+
+def percent(value: float | None) -> float | None:
+    """Percent as shown: two decimals; never minus zero."""
+    return None if value is None or not math.isfinite(value) else round(value, 2) + 0.0
+
+
+def signed(value: float | None) -> str:
+    """Percent for a person's line: +6.31 %."""
+    return "n/a" if value is None else f"{value:+.2f} %"
+
+
+async def _known(sources: Sources, ctx: ToolContext, symbol: Symbol, period: Period) -> Bars:
+    """All bars up to the window's end, from far enough before its start."""
+    begin = None if period.start is None else period.start - _WARM_UP_SPAN
+    try:
+        return await sources.bars(symbol.id, begin, period.end, ctx.as_of)
+    except NoData as e:
+        if sources.has(symbol.id):
+            raise ToolFailure(await _outside(sources, ctx, symbol, period)) from e
+        raise ToolFailure(_missing(sources, ctx, symbol, e)) from e
+
+
+def _default_start(known: Bars, period: Period) -> dt.date:
+    return months_before(period.end or known.as_of, DEFAULT_MONTHS)
+
+
+def _listed(sources: Sources, query: str) -> Symbol | None:
+    """A code that only a source knows."""
+    code = query.strip().upper()
+    return Symbol(code, code, code, "", "", ()) if code in sources.symbols else None
+
+
+def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
+    """What a reader must know about the window: it was cut, or it is old. Empty when nothing is amiss."""
+    zh = ctx.language == "zh"
+    notes = []
+    if wanted.start and window.first - wanted.start > STALE:
+        notes.append(f"数据从 {window.first} 开始" if zh else f"data begins only on {window.first}")
+    if wanted.end and min(wanted.end, ctx.as_of or wanted.end) - window.as_of > STALE:
+        notes.append(f"数据止于 {window.as_of}" if zh else f"data ends on {window.as_of}")
+    present = ctx.as_of or ctx.clock.now().date()
+    if wanted.end is None and present - window.as_of > STALE:
+        notes.append(
+            f"{window.source} 中最新的价格是 {window.as_of} 的，不是今天的"
+            if zh
+            else f"the newest price in {window.source} is of {window.as_of}, not of today"
+        )
+    return "；".join(notes) if zh else "; ".join(notes)
+
+
+async def _outside(sources: Sources, ctx: ToolContext, symbol: Symbol, period: Period) -> str:
+    wanted = f"{period.start or '…'} – {period.end or '…'}"
+    try:
+        whole = await sources.bars(symbol.id, None, None, ctx.as_of)
+    except NoData:
+        zh, en = f"在 {ctx.as_of} 之前没有价格", f"there are none before {ctx.as_of}"
+    else:
+        span = f"{whole.first} – {whole.as_of}"
+        zh, en = f"现有数据：{span}，请改用其中的日期", f"there are prices of {span}: ask for these"
+    if ctx.language == "zh":
+        return f"{symbol.id} 在 {wanted} 没有价格；{zh}"
+    return f"no prices of {symbol.id} for {wanted}; {en}"
+
+
+def _missing(sources: Sources, ctx: ToolContext, symbol: Symbol, reason: NoData) -> str:
+    have = ", ".join(sources.symbols)
+    if not have:
+        return str(reason)
+    if ctx.language == "zh":
+        return f"没有 {symbol.id}（{symbol.name_zh}）的价格（数据源：{reason.where}）；有数据的是：{have}"
+    return f"no prices of {symbol.id} ({symbol.name}) in {reason.where}; there are prices of {have}"
+
+
+def _unknown(sources: Sources, ctx: ToolContext, query: str) -> str:
+    near = ", ".join(f"{s.id} ({s.display(ctx.language)})" for s in symbols.resembling(query))
+    have = ", ".join(sources.symbols) or "—"
+    if ctx.language == "zh":
+        guess = f"是否指 {near}？" if near else ""
+        return f"没有名为 {query!r} 的证券；{guess}有数据的是：{have}"
+    guess = f"did you mean {near}? " if near else ""
+    return f"no symbol is named {query!r}; {guess}there are prices of {have}"
+
+
+def _finite(value: object) -> object:
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    return value
