@@ -44,7 +44,7 @@ async def bot(twin: TelegramTwin) -> AsyncIterator[Bot]:
 async def refused(call: object) -> str:
     with pytest.raises(BadRequest) as e:
         await call  # type: ignore[misc]
-    return e.value.message
+    return e.value.message.lower()
 
 
 async def test_updates_stay_until_a_higher_offset(twin: TelegramTwin, bot: Bot) -> None:
@@ -130,7 +130,7 @@ async def test_press_and_answer_once(twin: TelegramTwin, bot: Bot) -> None:
     assert update.callback_query is not None
     assert (update.callback_query.id, update.callback_query.data) == (callback, "stop")
     await bot.answer_callback_query(callback, "ok")
-    assert "uery is too old" in await refused(bot.answer_callback_query(callback))
+    assert "query is too old" in await refused(bot.answer_callback_query(callback))
     with pytest.raises(AssertionError):
         twin.press(5, sent.message_id, "Approve")
     big = InlineKeyboardMarkup([[InlineKeyboardButton("x", callback_data="y" * 64)]])
@@ -166,6 +166,7 @@ async def test_forums_replies_and_migration(twin: TelegramTwin, bot: Bot) -> Non
         await bot.send_message(-100, "x")
 
 
+@pytest.mark.filterwarnings("ignore::telegram.warnings.PTBDeprecationWarning")
 async def test_closed_and_flooded_chats(twin: TelegramTwin, bot: Bot) -> None:
     twin.block(5)
     with pytest.raises(Forbidden, match="blocked"):
@@ -188,7 +189,7 @@ async def test_files_go_up_and_down(twin: TelegramTwin, bot: Bot) -> None:
     assert sent.document is not None
     assert sent.document.file_name == "b.bin"
     assert (await bot.send_photo(5, PNG)).photo
-    assert "IMAGE" in await refused(bot.send_photo(5, b"text"))
+    assert "image" in await refused(bot.send_photo(5, b"text"))
 
 
 async def test_the_duplicate_makers(twin: TelegramTwin, bot: Bot) -> None:
@@ -205,8 +206,10 @@ async def test_the_duplicate_makers(twin: TelegramTwin, bot: Bot) -> None:
 
 
 async def test_a_wrong_token_and_an_unknown_method(twin: TelegramTwin, bot: Bot) -> None:
+    stranger = Bot("1:x", base_url=twin.base_url)
     with pytest.raises(InvalidToken):
-        await Bot("1:x", base_url=twin.base_url).get_me()
+        await stranger.initialize()
+    await stranger.shutdown()
     await bot.set_my_commands([("a", "b")], language_code="zh")
     assert [c.command for c in await bot.get_my_commands(language_code="zh")] == ["a"]
     with pytest.raises(Exception, match="not found"):
