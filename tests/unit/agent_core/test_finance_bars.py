@@ -174,9 +174,9 @@ async def test_as_of_gives_prices_in_the_shares_of_that_day() -> None:
 
 
 async def test_no_source_has_it_says_what_where_and_what_instead() -> None:
-    with pytest.raises(NoData, match="TSLA.*bundled.*AAPL, GOOG, IBM, MSFT"):
+    with pytest.raises(NoData, match=r"TSLA.*bundled.*AAPL, GOOG, IBM, MSFT"):
         await Sources([BundledSource()]).bars("TSLA", None, None)
-    with pytest.raises(NoData, match="a: try another.*bundled: there are"):
+    with pytest.raises(NoData, match=r"a: try another.*bundled: there are"):
         await Sources([Fixed("a", None), BundledSource()]).bars("TSLA", None, None)
     with pytest.raises(ValueError, match="same name"):
         Sources([BundledSource(), BundledSource()])
