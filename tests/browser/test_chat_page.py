@@ -1,0 +1,324 @@
+"""The page of the web chat in a real browser, with a scripted engine behind it."""
+
+import asyncio
+import io
+from collections.abc import AsyncIterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from playwright.async_api import BrowserContext, Page, expect
+
+from channels.types import Address, Button, Inbound, Preview, Step
+from channels.web.host import FileData, FileItem
+from tests.browser.memory_host import Gateway
+from tests.browser.walk import Target, Walk, Window
+from tests.twins.receipt import MemoryReceipt
+
+pytestmark = [pytest.mark.browser, pytest.mark.slow]
+
+QUESTION = "How did GOOG do in 2012, and what does its trend look like?"
+STOP = (Button("Stop", "stop:1", "danger"),)
+ANSWER = """**GOOG rose 9.5 % in 2012**, from 323.40 to 354.04 USD, with a drawdown of 14.5 % in spring.
+
+| Quarter | Open | High | Low | Close | Change | Volume |
+|:--|--:|--:|--:|--:|--:|--:|
+| Q1 | 326.25 | 332.92 | 282.32 | 321.26 | -1.5 % | 324,106,400 |
+| Q2 | 320.71 | 326.82 | 278.79 | 290.45 | -9.6 % | 276,912,500 |
+| Q3 | 290.99 | 382.24 | 281.17 | 377.62 | +30.0 % | 259,400,100 |
+| Q4 | 380.28 | 387.58 | 318.31 | 354.04 | -6.2 % | 298,733,900 |
+
+## Trend
+
+1. The close is above its 50-day and 200-day averages, so the trend is **up**.
+2. RSI(14) is at `56.2`: neither hot nor cold.
+
+```python
+prices.loc["2012"].close.pct_change().add(1).prod() - 1  # a line that is long enough to scroll sideways on a phone
+```
+
+> Source: bundled daily series, 2012-01-03 to 2012-12-31. See <b>no markup</b> and [the docs](https://example.org).
+> ![a foreign picture](https://example.org/track.png) [bad](javascript:alert(1))
+"""
+STEPS = (
+    Step("a1", "Research agent", "running", "GOOG in 2012", agent="research"),
+    Step("t1", "Search stock", "ok", "GOOG → Alphabet Inc. (0.2 s)", "research", "a1"),
+    Step("t2", "Market history", "ok", "251 days, 2012-01-03 to 2012-12-31", "research", "a1"),
+    Step("a2", "Analysis agent", "running", "trend and levels", agent="analysis"),
+    Step("t3", "Analyse stock", "failed", "time-out after 60 s, trying again", "analysis", "a2"),
+    Step("t4", "Analyse stock", "running", "indicators", "analysis", "a2"),
+)
+
+
+def chart() -> bytes:
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(8, 4), dpi=110)
+    axes = figure.subplots()
+    axes.plot([323, 332, 290, 310, 300, 345, 377, 354], color="#0f6b5c")
+    axes.set_title("GOOG 2012, daily close in USD")
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format="png")
+    return buffer.getvalue()
+
+
+class Turns:
+    """The scripted engine: stops in the middle of each answer until `go` is set."""
+
+    def __init__(self) -> None:
+        self.go = asyncio.Event()
+        self.go.set()
+        self.half = asyncio.Event()
+
+    async def __call__(self, gateway: Gateway, inbound: Inbound) -> None:
+        address, receipt = inbound.address, MemoryReceipt()
+        stream = gateway.channel.stream(address, receipt, private=True, reply_to=None)
+        steps: tuple[Step, ...] = ()
+        for step in STEPS:
+            steps = (*steps, step)
+            await stream.show(Preview(status="Collecting prices", steps=steps, buttons=STOP))
+            await asyncio.sleep(0.01)
+        middle = len(ANSWER) // 2
+        for end in range(0, middle, 7):
+            await stream.show(Preview(text=ANSWER[:end], steps=steps, buttons=STOP))
+            await asyncio.sleep(0)
+        self.half.set()
+        await self.go.wait()
+        done = tuple(replace(s, state="ok") if s.state == "running" else s for s in steps)
+        await stream.show(Preview(text=ANSWER[:-20], steps=done, buttons=STOP))
+        await stream.close()
+        gateway.host.files[gateway.person, "chart"] = FileData(chart(), "image/png", "goog.png")
+        files = [FileItem("chart", "goog.png", "image/png", "GOOG 2012, daily close in USD")]
+        buttons = [Button("Approve", "yes:1", "primary"), Button("Deny", "no:1", "danger")]
+        await gateway.reply(
+            address, ANSWER, receipt=receipt, files=files, buttons=buttons, steps=done
+        )
+
+
+@pytest.fixture
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest.fixture
+async def gateway(turns: Turns) -> AsyncIterator[Gateway]:
+    gateway = Gateway(turns)
+    await gateway.start()
+    yield gateway
+    await gateway.stop()
+
+
+@pytest.fixture
+def target(gateway: Gateway) -> Target:
+    return Target(gateway.url, gateway.code())
+
+
+@pytest.fixture
+async def walk(page: Page, target: Target, pictures: Path | None) -> Walk:
+    walk = Walk(page, target, pictures)
+    await walk.log_in()
+    return walk
+
+
+async def test_a_question_brings_a_streamed_answer_with_steps_and_a_chart(
+    walk: Walk, turns: Turns, gateway: Gateway, window: Window
+) -> None:
+    page = walk.page
+    await expect(page.locator("#examples button").first).to_have_text(QUESTION)
+    await walk.no_sideways_scroll()
+    await walk.picture("1-empty")
+    turns.go.clear()
+    await walk.ask(QUESTION)
+    await turns.half.wait()
+    agent = walk.live.locator("[data-step=a1]")
+    await expect(agent.locator("[data-step=t2]")).to_be_visible()
+    await expect(walk.live.locator("[data-step=t3].failed")).to_be_visible()
+    await expect(walk.live.locator("table")).to_be_visible()
+    await expect(page.locator("#stop")).to_be_visible()
+    await walk.no_sideways_scroll()
+    await walk.picture("2-streaming")
+    await page.locator("#stop").click()
+    press = await asyncio.wait_for(gateway.presses.get(), 5)
+    assert press.text == "stop:1"
+    await expect(page.locator("#stop")).to_be_disabled()
+    turns.go.set()
+    answer = await walk.answered(1)
+    await expect(walk.live).to_have_count(0)
+    await expect(page.locator("#stop")).to_be_hidden()
+    await expect(answer.locator("[data-step=t1]")).to_be_hidden()
+    await walk.chart(answer)
+    await walk.no_sideways_scroll()
+    await walk.picture("3-answer")
+    await page.locator("#scroll").evaluate("node => { node.scrollTop = 0 }")
+    await expect(page.locator("#latest")).to_be_visible()
+    await answer.locator("summary").first.click()
+    await expect(answer.locator("[data-step=t1]")).to_be_visible()
+    await walk.picture("4-top")
+    await answer.locator("summary").first.click()
+    await answer.locator("figure button").click()
+    await expect(page.locator("#viewer")).to_be_visible()
+    await walk.picture("5-chart")
+    await page.keyboard.press("Escape")
+    await expect(page.locator("#viewer")).to_be_hidden()
+    if window.phone:
+        await page.locator("#drawer-open").click()
+        await page.wait_for_timeout(300)
+        await walk.picture("6-drawer")
+        await page.locator("#drawer-close").click()
+
+
+async def test_markup_of_an_answer_is_shown_and_never_runs(walk: Walk) -> None:
+    await walk.ask(QUESTION)
+    answer = await walk.answered(1)
+    await expect(answer).to_contain_text("See <b>no markup</b>")
+    await expect(answer.locator(".markdown img")).to_have_count(0)
+    await expect(answer.locator("a[href^=javascript]")).to_have_count(0)
+    link = answer.get_by_role("link", name="the docs")
+    await expect(link).to_have_attribute("rel", "noopener noreferrer")
+
+
+async def test_a_reload_shows_the_history_and_the_running_answer(walk: Walk, turns: Turns) -> None:
+    await walk.ask(QUESTION)
+    await walk.answered(1)
+    turns.go.clear()
+    turns.half.clear()
+    await walk.ask("分析一下 AAPL 的走势")
+    await turns.half.wait()
+    await walk.page.reload()
+    await expect(walk.questions).to_have_count(2)
+    await expect(walk.answers).to_have_count(1)
+    await expect(walk.live.locator("table")).to_be_visible()
+    turns.go.set()
+    await walk.answered(2)
+    await expect(walk.questions).to_have_count(2)
+
+
+async def test_a_lost_connection_is_said_and_what_was_written_arrives_once(
+    walk: Walk, gateway: Gateway
+) -> None:
+    await walk.ask(QUESTION)
+    await walk.answered(1)
+    port = int(gateway.url.rsplit(":", 1)[1])
+    await gateway.stop()
+    await expect(walk.page.locator("#connection")).to_be_visible()
+    await walk.ask("still there?")
+    await expect(walk.questions.last).to_have_attribute("data-state", "unsent")
+    await walk.picture("7-lost")
+    await gateway.start(port)
+    await walk.answered(2)
+    await expect(walk.page.locator("#connection")).to_be_hidden()
+    await expect(walk.questions).to_have_count(2)
+    assert [i.text for i in gateway.taken] == [QUESTION, "still there?"]
+
+
+async def test_a_refused_message_comes_back_into_the_field(walk: Walk) -> None:
+    await walk.field.fill("x" * 100_001)
+    await walk.field.press("Enter")
+    await expect(walk.page.locator("#problem")).to_contain_text("too long")
+    await expect(walk.field).to_have_value("x" * 100_001)
+    await expect(walk.questions).to_have_count(0)
+
+
+async def test_enter_sends_shift_enter_does_not_and_neither_does_composing_chinese(
+    walk: Walk, gateway: Gateway
+) -> None:
+    await walk.field.fill("one")
+    await walk.field.press("Shift+Enter")
+    await walk.field.press_sequentially("two")
+    await walk.field.evaluate(
+        """field => field.dispatchEvent(new KeyboardEvent('keydown',
+             {key: 'Enter', isComposing: true, bubbles: true, cancelable: true}))"""
+    )
+    await walk.page.wait_for_timeout(200)
+    assert not gateway.taken
+    await expect(walk.field).to_have_value("one\ntwo")
+    await walk.field.press("Enter")
+    await walk.answered(1)
+    assert [i.text for i in gateway.taken] == ["one\ntwo"]
+
+
+async def test_drafts_stay_with_their_chat(walk: Walk, window: Window) -> None:
+    await walk.ask(QUESTION)
+    await walk.answered(1)
+    await walk.field.fill("half a thought")
+    await walk.page.locator("#new-narrow" if window.phone else "#new").click()
+    await expect(walk.field).to_have_value("")
+    await expect(walk.page.locator("#empty")).to_be_visible()
+    await walk.page.go_back()
+    await expect(walk.field).to_have_value("half a thought")
+    await walk.answered(1)
+    await walk.page.reload()
+    await expect(walk.field).to_have_value("half a thought")
+
+
+async def test_a_slash_shows_the_commands_and_the_keyboard_chooses(walk: Walk) -> None:
+    menu = walk.page.locator("#commands")
+    await walk.field.press_sequentially("/st")
+    await expect(menu.locator("li")).to_have_count(2)
+    await walk.picture("8-commands")
+    await walk.field.press("ArrowDown")
+    await walk.field.press("Enter")
+    await expect(walk.field).to_have_value("/status ")
+    await expect(menu).to_be_hidden()
+    await walk.field.press("Enter")
+    await expect(walk.questions.last).to_contain_text("/status")
+
+
+async def test_a_button_is_pressed_once(walk: Walk, gateway: Gateway) -> None:
+    await walk.ask(QUESTION)
+    answer = await walk.answered(1)
+    await answer.get_by_role("button", name="Approve").click()
+    press = await asyncio.wait_for(gateway.presses.get(), 5)
+    assert press.text == "yes:1"
+    assert press.message_id == await answer.get_attribute("data-id")
+    await expect(answer.get_by_role("button", name="Deny")).to_be_disabled()
+
+
+async def test_two_tabs_show_the_same_chat(
+    walk: Walk, context: BrowserContext, target: Target
+) -> None:
+    await walk.ask(QUESTION)
+    await walk.answered(1)
+    other = Walk(await context.new_page(), target)
+    await other.page.goto(walk.page.url)
+    await other.answered(1)
+    await other.ask("from the other tab")
+    await expect(walk.questions.last).to_contain_text("from the other tab")
+    await walk.answered(2)
+    await other.answered(2)
+
+
+async def test_a_notice_during_a_turn_leaves_the_running_answer_in_place(
+    walk: Walk, turns: Turns, gateway: Gateway
+) -> None:
+    turns.go.clear()
+    await walk.ask(QUESTION)
+    await turns.half.wait()
+    chat = Address("web", "local", gateway.taken[0].address.chat)
+    await gateway.reply(chat, "One task is running.")
+    await expect(walk.answers).to_have_count(1)
+    await expect(walk.live.locator("table")).to_be_visible()
+    turns.go.set()
+    await walk.answered(2)
+
+
+@pytest.mark.parametrize("language", ["zh-CN"])
+async def test_the_page_speaks_chinese(walk: Walk, language: str) -> None:
+    await expect(walk.page.locator("#examples button").first).to_have_text("分析一下 AAPL 的走势")
+    await walk.page.locator("#examples button").first.click()
+    await walk.answered(1)
+    await walk.no_sideways_scroll()
+    await walk.picture("9-chinese")
+
+
+async def test_the_login_page(page: Page, target: Target, pictures: Path | None) -> None:
+    walk = Walk(page, target, pictures)
+    await page.goto(target.url)
+    await walk.picture("0-login")
+    await page.get_by_label("One-time code").fill("AAAA-AAAA-AAAA")
+    await page.get_by_role("button", name="Log in").click()
+    await expect(page.get_by_role("alert")).to_contain_text("wrong")
+    await walk.picture("0-login-wrong")
+    await page.get_by_label("One-time code").fill(target.code.lower())
+    await page.keyboard.press("Enter")
+    await expect(walk.field).to_be_visible()

@@ -1,0 +1,103 @@
+"""What a person does in the web chat, step by step; runs against any gateway that gives an address and a code."""
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from playwright.async_api import Locator, Page, expect
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running web chat and a one-time code for it."""
+
+    url: str
+    code: str
+
+
+@dataclass(frozen=True)
+class Window:
+    """A browser window."""
+
+    name: str
+    width: int
+    height: int
+    scheme: Literal["light", "dark"]
+
+    @property
+    def phone(self) -> bool:
+        return self.width < 600
+
+
+class Walk:
+    """A person at a page."""
+
+    def __init__(self, page: Page, target: Target, pictures: Path | None = None) -> None:
+        self.page = page
+        self.target = target
+        self.pictures = pictures
+
+    @property
+    def field(self) -> Locator:
+        return self.page.locator("#input")
+
+    @property
+    def answers(self) -> Locator:
+        return self.page.locator(".message.answer:not(.live)")
+
+    @property
+    def live(self) -> Locator:
+        return self.page.locator(".message.answer.live")
+
+    @property
+    def questions(self) -> Locator:
+        return self.page.locator(".message.user")
+
+    async def log_in(self) -> None:
+        """Open the address as `run` prints it."""
+        await self.page.goto(f"{self.target.url}/login?code={self.target.code}")
+        await expect(self.field).to_be_visible()
+        assert self.target.code not in self.page.url
+
+    async def ask(self, text: str) -> None:
+        """Type and press Enter."""
+        await self.field.fill(text)
+        await self.field.press("Enter")
+        await expect(self.questions.last).to_contain_text(text)
+        await expect(self.field).to_have_value("")
+
+    async def answered(self, count: int, timeout: float = 30_000) -> Locator:
+        """The latest of `count` finished answers."""
+        await expect(self.answers).to_have_count(count, timeout=timeout)
+        return self.answers.last
+
+    async def chart(self, answer: Locator) -> None:
+        """The answer holds a picture that has loaded and has a text for who cannot see it."""
+        image = answer.locator("figure img").first
+        await expect(image).to_be_visible()
+        await expect(image).to_have_attribute("alt", re.compile(r"\S"))
+        await image.scroll_into_view_if_needed()
+        await expect(image).to_have_js_property("complete", True)
+        assert await image.evaluate("image => image.naturalWidth") > 100
+
+    async def no_sideways_scroll(self) -> None:
+        """Nothing is wider than the window, but for tables and code, which scroll inside themselves."""
+        wide = await self.page.evaluate(
+            """() => {
+              const inside = (n) => n.parentElement.closest('.table, pre, .drawer, .unseen, dialog');
+              const nodes = document.querySelectorAll('body *:not(.drawer, .skip)');
+              const found = [...nodes].filter((n) => !inside(n) && n.getClientRects().length
+                && (n.getBoundingClientRect().right > innerWidth + 1 || n.getBoundingClientRect().left < -1));
+              const scroller = document.querySelector('#scroll');
+              if (scroller.scrollWidth > scroller.clientWidth) found.push(scroller);
+              return found.map((n) => n.outerHTML.slice(0, 80));
+            }"""
+        )
+        assert wide == []
+
+    async def picture(self, name: str) -> None:
+        """Keep a picture where wanted."""
+        if self.pictures:
+            self.pictures.mkdir(parents=True, exist_ok=True)
+            await self.page.screenshot(path=str(self.pictures / f"{name}.png"))
