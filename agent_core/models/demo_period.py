@@ -173,6 +173,7 @@ _POINTS: tuple[tuple[str, Callable[[dict[str, str]], Span]], ...] = (
 )
 POINTS = tuple((re.compile(pattern, re.IGNORECASE), make) for pattern, make in _POINTS)
 
+RANGE = re.compile(r"\b(?:to|and|through|until|till)\b|[–—到至~]|[a-z]\s*-\s*[a-z]", re.IGNORECASE)
 BEFORE = (re.compile(r"\bbefore\s*$", re.IGNORECASE), re.compile(r"^\s*(?:之前|以前)"))
 UNTIL = (
     re.compile(r"\b(?:until|till|up\s+to)\s*$|(?:截至|截止到?|直到)\s*$", re.IGNORECASE),
@@ -203,7 +204,7 @@ def _absolute(text: str) -> Period | None:
     if not found:
         return None
     first, last = min(days[0] for *_, days in found), max(days[1] for *_, days in found)
-    if len(found) > 1:
+    if len(found) > 1 or RANGE.search(text[found[0][0] : found[0][1]]):
         return Period(first, last)
     return _opened(text[: found[0][0]], text[found[0][1] :], first, last)
 
