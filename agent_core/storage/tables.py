@@ -80,7 +80,11 @@ class Transcript(SQLModel, table=True):
 
 
 class Turn(SQLModel, table=True):
-    """One run of a session for one principal. `id` is the id of its first inbox row."""
+    """One run of a session for one principal. `id` is the id of its first inbox row.
+
+    `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon` are backlog from before the
+    turn: they are never steered into it.
+    """
 
     __tablename__ = "turn"
     __table_args__ = (Index("turn_session", "session_id"),)
@@ -90,6 +94,7 @@ class Turn(SQLModel, table=True):
     principal: str
     status: str
     preset: str = ""
+    horizon: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
     error_id: str | None = None
     started_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
     ended_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))

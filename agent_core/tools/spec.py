@@ -25,6 +25,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent_core.errors import SwarmgateError
 from agent_core.ports import Clock, ToolSchema
+from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]
 Credibility = Literal["objective fact", "logic tool", "emotional view", "mixed"]
@@ -46,11 +47,15 @@ class Artifact:
 
 @dataclass(frozen=True, slots=True)
 class ToolOutput:
-    """What a tool returns: text for the model (JSON where it has fields), one line for the person, files."""
+    """What a tool returns: text for the model (JSON where it has fields), one line for the person, files.
+
+    A file that is stored already is named by its ArtifactRef. `meta` (JSON) is kept beside the result for the runtime and never shown to a model.
+    """
 
     content: str
     summary: str = ""
-    artifacts: tuple[Artifact, ...] = ()
+    artifacts: tuple[Artifact | ArtifactRef, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)
 
 
 class Progress(Protocol):
@@ -84,7 +89,7 @@ class ToolSpec:
     """One tool (TGV-1).
 
     `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again after a crash,
-    others are answered "outcome unknown"; `timeout` is in seconds.
+    others are answered "outcome unknown"; `timeout` is in seconds, and math.inf means that the tool keeps a deadline of its own.
     """
 
     name: str

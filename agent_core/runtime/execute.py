@@ -1,0 +1,248 @@
+"""Running the calls of one assistant message: batches, time-outs, size, and results that are stored as they finish.
+
+Neighbouring concurrency-safe calls run side by side, at most five; others alone; the order of batches is the order of the
+calls (TGV-2). Each call has an intent row before it runs (TGV-10): found again without a result after a crash, a call
+that is not idempotent is answered "outcome unknown" and never repeated. A tool's failure is a result for the model.
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import groupby
+
+from agent_core.errors import Fenced
+from agent_core.events import ToolFinished, ToolProgress, ToolStarted
+from agent_core.ports import NewBlob
+from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
+from agent_core.runtime.restrict import WHY, End, restriction
+from agent_core.runtime.run import Run
+from agent_core.storage.statements import blob_id
+from agent_core.tools.registry import ALIASES
+from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec
+from agent_core.types import ArtifactRef, Message, NewRow, Row, RowKind, ToolResult, ToolUse
+
+log = logging.getLogger(__name__)
+
+WORKERS = 5
+INLINE_CHARS = 8_000  # EVT-6
+PREVIEW_CHARS = 2_000
+DETAIL_CHARS = 80
+
+UNKNOWN_OUTCOME = (
+    "Outcome unknown: the process ended while this call ran, and it is not safe to repeat. "
+    "Check the state with a reading tool, or ask the person, before trying again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Done:
+    """A call's result with what is stored beside it."""
+
+    result: ToolResult
+    blobs: tuple[NewBlob, ...] = ()
+    meta: dict[str, object] | None = None
+    summary: str = ""
+
+
+async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row]:
+    """Run every call of `message_row` that has no result yet. Returns the new rows in order of storing."""
+    stored = list(rows)
+    have = {row.ref for row in stored if row.kind is RowKind.RESULT}
+    pending = [call for call in message_row.message.calls if call.id not in have]
+    if not pending:
+        return []
+    started = {row.ref for row in stored if row.kind is RowKind.INTENT} - run.intents
+    earlier = [
+        c for c in made_calls(stored, message_row.turn_id) if c not in message_row.message.calls
+    ]
+    loop_at = first_loop(earlier, message_row.message.calls)
+    looped = set() if loop_at is None else {c.id for c in message_row.message.calls[loop_at:]}
+    runnable = [call for call in pending if call.id not in looped]
+    limits = restriction(
+        [r for r in stored if r.seq < message_row.seq], message_row.turn_id, run.agent
+    )
+    new: list[Row] = []
+    for batch in _batches(run, runnable):
+        new += await _announce(run, [c for c in batch if c.id not in started])
+        new += await _run_batch(run, batch, started, {c.id: limits.reason(c.name) for c in batch})
+    for call in pending:
+        if call.id in looped:
+            done = _Done(_failure(call, TRIPPED), meta={"guard": "doom_loop"})
+            new.append(await _store(run, done))
+    return new
+
+
+async def refuse_all(run: Run, calls: Sequence[ToolUse], why: End) -> list[Row]:
+    """Answer calls that came when no tool may run any more."""
+    rows = [_row(_Done(_failure(call, WHY[why]), meta={"refused": why})) for call in calls]
+    return list(await run.journal.append(rows))
+
+
+def first_intents(run: Run, rows: Sequence[Row], message: Message) -> list[NewRow]:
+    """Intents of the first batch, to be stored in the transaction of the assistant row itself."""
+    if first_loop(made_calls(rows, run.journal.turn_id), message.calls) is not None:
+        return []
+    first = next(iter(_batches(run, message.calls)), [])
+    return _intents(run, first)
+
+
+def _batches(run: Run, calls: Sequence[ToolUse]) -> list[list[ToolUse]]:
+    batches: list[list[ToolUse]] = []
+    for safe, group in groupby(calls, key=lambda call: _is_safe(_spec(run, call))):
+        members = list(group)
+        batches += [members] if safe else [[call] for call in members]
+    return batches
+
+
+def _is_safe(spec: ToolSpec | None) -> bool:
+    return spec is None or spec.concurrency_safe
+
+
+def _spec(run: Run, call: ToolUse) -> ToolSpec | None:
+    return run.tools.get(ALIASES.get(call.name, call.name))
+
+
+def _intents(run: Run, calls: Sequence[ToolUse]) -> list[NewRow]:
+    run.intents.update(call.id for call in calls)
+    return [NewRow(RowKind.INTENT, Message("assistant", (call,)), ref=call.id) for call in calls]
+
+
+async def _announce(run: Run, batch: Sequence[ToolUse]) -> list[Row]:
+    rows = _intents(run, [call for call in batch if call.id not in run.intents])
+    return list(await run.journal.append(rows)) if rows else []
+
+
+async def _run_batch(
+    run: Run, batch: Sequence[ToolUse], started: set[str], refusals: dict[str, str | None]
+) -> list[Row]:
+    if len(batch) == 1:
+        return [await _run_one(run, batch[0], started, refusals)]
+    slots = asyncio.Semaphore(WORKERS)
+
+    async def one(call: ToolUse) -> Row:
+        async with slots:
+            return await _run_one(run, call, started, refusals)
+
+    try:
+        async with asyncio.TaskGroup() as group:
+            tasks = [group.create_task(one(call)) for call in batch]
+    except* Fenced as fenced:  # one is enough to know; the group has cancelled the others
+        raise fenced.exceptions[0] from None
+    return sorted((task.result() for task in tasks), key=lambda row: row.seq)
+
+
+async def _run_one(
+    run: Run, call: ToolUse, started: set[str], refusals: dict[str, str | None]
+) -> Row:
+    spec = _spec(run, call)
+    if refusal := refusals[call.id]:
+        return await _store(run, _Done(_failure(call, refusal)))
+    if spec is None:
+        return await _store(run, _Done(_failure(call, f"There is no tool {call.name!r} here.")))
+    if call.id in started and not spec.idempotent:
+        return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
+    began = run.clock.monotonic()
+    run.emit(
+        ToolStarted(call.id, spec.name, spec.display(run.person.language), _detail(call), run.label)
+    )
+    done = await _outcome(run, call, spec)
+    row = await _store(run, done)
+    seconds = run.clock.monotonic() - began
+    result = done.result
+    run.emit(
+        ToolFinished(
+            call.id,
+            spec.name,
+            not result.is_error,
+            seconds,
+            done.summary or (result.content[:DETAIL_CHARS] if result.is_error else ""),
+            result.artifacts,
+            run.label,
+        )
+    )
+    return row
+
+
+def _detail(call: ToolUse) -> str:
+    values = [str(v) for v in (call.args or {}).values() if isinstance(v, str | int | float | list)]
+    return " ".join(values)[:DETAIL_CHARS]
+
+
+async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
+    if call.args is None:
+        return _Done(_failure(call, "The arguments were not valid JSON; send them again."))
+    seconds = _seconds(run, spec)
+    try:
+        async with asyncio.timeout(None if math.isinf(seconds) else seconds):
+            output = await spec.call(_context(run, call), call.args)
+    except ToolFailure as e:
+        return _Done(_failure(call, str(e)))
+    except TimeoutError:
+        return _Done(_failure(call, f"{call.name} timed out after {seconds:g} s."))
+    except Exception as e:  # noqa: BLE001 - a tool's failure is a result for the model, never the end of the loop
+        log.exception("tool_failed", extra={"tool": call.name, "turn": run.journal.turn_id})
+        return _Done(_failure(call, f"{call.name} failed inside ({type(e).__name__})."))
+    return _packed(run, call, output)
+
+
+def _seconds(run: Run, spec: ToolSpec) -> float:
+    """A tool's time: its own, the agent's, and what is left of the run (SUB-4); inf where it keeps its own deadline."""
+    if math.isinf(spec.timeout):
+        return math.inf
+    return max(0.001, min(spec.timeout, run.agent.limits.tool_timeout, run.left()))
+
+
+def _context(run: Run, call: ToolUse) -> ToolContext:
+    def progress(detail: str, progress: float | None = None) -> None:
+        run.emit(ToolProgress(call.id, detail, progress, run.label))
+
+    return ToolContext(
+        owner=run.person.owner,
+        session_id=run.journal.session_id,
+        turn_id=run.journal.turn_id,
+        call_id=call.id,
+        language=run.person.language,
+        clock=run.clock,
+        as_of=run.person.as_of,
+        progress=progress,
+    )
+
+
+def _failure(call: ToolUse, text: str) -> ToolResult:
+    return ToolResult(call.id, call.name, text, is_error=True)
+
+
+def _packed(run: Run, call: ToolUse, output: ToolOutput) -> _Done:
+    """Files and long text go to blobs; the model keeps a preview with a reference (EVT-6)."""
+    owner = run.person.owner
+    blobs: list[NewBlob] = []
+    refs: list[ArtifactRef] = []
+    for file in output.artifacts:
+        if isinstance(file, Artifact):
+            blobs.append(NewBlob(blob_id(owner, file.data), file.name, file.media_type, file.data))
+            refs.append(ArtifactRef(blobs[-1].id, file.name, file.media_type, file.caption))
+        else:
+            refs.append(file)
+    content = output.content
+    if len(content) > INLINE_CHARS:
+        data = content.encode()
+        whole = NewBlob(blob_id(owner, data), f"{call.name}.txt", "text/plain", data)
+        blobs.append(whole)
+        missing = len(content) - PREVIEW_CHARS
+        content = (
+            f"{content[:PREVIEW_CHARS]}\n[{missing} more characters are stored as {whole.id[:16]}]"
+        )
+    result = ToolResult(call.id, call.name, content, artifacts=tuple(refs))
+    return _Done(result, tuple(blobs), dict(output.meta), output.summary)
+
+
+def _row(done: _Done) -> NewRow:
+    message = Message("user", (done.result,))
+    return NewRow(RowKind.RESULT, message, ref=done.result.call_id, meta=done.meta or {})
+
+
+async def _store(run: Run, done: _Done) -> Row:
+    rows = await run.journal.append([_row(done)], blobs=done.blobs)
+    return rows[0]

@@ -1,0 +1,74 @@
+"""Guards against a model that goes round in circles.
+
+Exact: the same tool with the same arguments three times in the last six calls (DOM-1). Fuzzy: the same tool, equal short
+arguments, and long ones (50 characters or more) that are nearly the same, three times (DOM-2); short arguments are only
+compared exactly, so a batch over ten symbols with one long shared text never trips (DOM-6). The check comes before the
+call is dispatched (DOM-5), and the window is one turn.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from agent_core.types import Row, RowKind, ToolUse
+
+WINDOW = 6
+REPEATS = 3
+LONG = 50
+SIMILAR = 0.8
+EXEMPT = frozenset({"check_background_tasks"})  # DOM-3
+
+TRIPPED = "The same call was made three times with nothing new; it was stopped. Answer from what is known."
+
+
+def made_calls(rows: Sequence[Row], turn_id: int) -> list[ToolUse]:
+    """The calls of this turn, in order."""
+    return [
+        call
+        for row in rows
+        if row.turn_id == turn_id and row.kind is RowKind.ASSISTANT
+        for call in row.message.calls
+    ]
+
+
+def first_loop(earlier: Sequence[ToolUse], batch: Sequence[ToolUse]) -> int | None:
+    """Index in `batch` of the first call that closes a loop, or None."""
+    past = [call for call in earlier if call.name not in EXEMPT]
+    for index, call in enumerate(batch):
+        if call.name in EXEMPT:
+            continue
+        past.append(call)
+        recent = past[-WINDOW:]
+        if sum(_same(call, other) for other in recent) >= REPEATS:
+            return index
+    return None
+
+
+def _same(a: ToolUse, b: ToolUse) -> bool:
+    if a.name != b.name:
+        return False
+    if a.args == b.args:
+        return a.args is not None or a.raw == b.raw
+    if a.args is None or b.args is None:
+        return False
+    return _alike(a.args, b.args)
+
+
+def _alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
+    long_a, short_a = _parted(a)
+    long_b, short_b = _parted(b)
+    if short_a != short_b or long_a.keys() != long_b.keys() or not long_a:
+        return False
+    return all(_jaccard(long_a[key], long_b[key]) >= SIMILAR for key in long_a)
+
+
+def _parted(args: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
+    texts = {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in args.items()}
+    long = {k: v for k, v in texts.items() if len(v) >= LONG}
+    return long, {k: v for k, v in texts.items() if k not in long}
+
+
+def _jaccard(a: str, b: str) -> float:
+    grams_a = {a[i : i + 3] for i in range(len(a) - 2)}
+    grams_b = {b[i : i + 3] for i in range(len(b) - 2)}
+    return len(grams_a & grams_b) / max(1, len(grams_a | grams_b))

@@ -1,0 +1,183 @@
+"""The loop: model, tools, model, until an answer or a limit. What comes next is read off the rows, so any row resumes.
+
+A user row: call the model. An assistant row with calls: run those without a result. The final message is returned, not
+stored; the caller stores it in the transaction that ends the turn or the delegation.
+"""
+
+from collections.abc import AsyncIterator, Sequence
+from typing import cast
+
+from agent_core.assembly.builder import build
+from agent_core.events import (
+    ModelStarted,
+    Retrying,
+    Steered,
+    StreamReset,
+    TextDelta,
+    ThinkingDelta,
+    Used,
+)
+from agent_core.models.stream import StreamLimits, watch
+from agent_core.ports import (
+    Chunk,
+    FinishedChunk,
+    ModelRequest,
+    RestartChunk,
+    TextChunk,
+    ThinkingChunk,
+)
+from agent_core.runtime.execute import first_intents, refuse_all, run_calls
+from agent_core.runtime.guards import made_calls
+from agent_core.runtime.restrict import End, restriction, rounds
+from agent_core.runtime.run import Ended, Reason, Run
+from agent_core.types import NewRow, Row, RowKind, Usage
+
+_ENDS: dict[str, Reason] = {"end": "done", "max_tokens": "max_tokens", "refusal": "refusal"}
+
+
+async def run_agent(run: Run) -> Ended:
+    """Run until the agent answers or a limit ends it. Raises ModelError, Fenced; cancellation passes through.
+
+    When no tool is left (round limit, doom loop, stop_and_report), a batch of calls is refused once, so that the model can
+    still answer (EVT-4); a second one ends the run. The caller holds the deadline: `asyncio.timeout` around this call.
+    """
+    rows = list(await run.journal.rows())
+    turn = run.journal.turn_id
+    while True:
+        await _finish_calls(run, rows)
+        if _over_budget(run, rows):
+            return _ended(run, rows, None, "over_budget")
+        await _steer(run, rows)
+        finished = await _call_model(run, rows)
+        if finished.stop != "tool_use" or not finished.message.calls:
+            return _ended(run, rows, finished, _ENDS.get(finished.stop, "done"))
+        ended = restriction(rows, turn, run.agent).ended
+        told = _refused(rows, turn)
+        await _store_calls(run, rows, finished, dispatch=ended is None)
+        if ended:
+            rows += await refuse_all(run, finished.message.calls, ended)
+            if told:
+                return _ended(run, rows, None, ended)
+
+
+async def _finish_calls(run: Run, rows: list[Row]) -> None:
+    last = next((r for r in reversed(rows) if r.kind is RowKind.ASSISTANT), None)
+    if last is None or last.turn_id != run.journal.turn_id or not last.message.calls:
+        return
+    rows += await run_calls(run, rows, last)
+
+
+async def _steer(run: Run, rows: list[Row]) -> None:
+    steered = await run.journal.steer()
+    rows += steered
+    for row in steered:
+        run.emit(Steered(row.message.text))
+
+
+async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
+    info = run.model.info
+    request = build(
+        system=run.agent.prompt,
+        rows=rows,
+        tools=tuple(spec.schema for spec in run.tools.values()),
+        turn_id=run.journal.turn_id,
+        window=info.context_window,
+        max_tokens=min(run.agent.limits.output_tokens, info.max_output_tokens),
+        effort=run.agent.effort,
+    )
+    run.streamed = ""
+    run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
+    finished = await _read(run, request)
+    run.emit(Used(finished.model, finished.usage, run.label))
+    return finished
+
+
+async def _read(run: Run, request: ModelRequest) -> FinishedChunk:
+    async for chunk in _bounded(run, request):
+        match chunk:
+            case TextChunk(text):
+                run.streamed += text
+                run.emit(TextDelta(text, run.label))
+            case ThinkingChunk(text):
+                run.emit(ThinkingDelta(text, run.label))
+            case RestartChunk(reason, model, had_output):
+                run.streamed = ""
+                if had_output:
+                    run.emit(StreamReset(reason, run.label))
+                run.emit(Retrying(reason, model, run.label))
+            case FinishedChunk():
+                return chunk
+    raise AssertionError("a model stream ended without its last chunk")
+
+
+def _bounded(run: Run, request: ModelRequest) -> AsyncIterator[Chunk]:
+    """The stream, under the agent's own idle limit where it is stricter than the provider's."""
+    idle = run.agent.limits.idle_timeout
+    stream = run.model.stream(request)
+    if idle >= StreamLimits().idle:
+        return stream
+    return watch(stream, StreamLimits(first_token=max(idle, 1.0), idle=idle), run.model.info.name)
+
+
+async def _store_calls(
+    run: Run, rows: list[Row], finished: FinishedChunk, *, dispatch: bool
+) -> None:
+    if run.streamed:
+        run.streamed = ""
+        run.emit(StreamReset("a tool call follows", run.label))
+    row = NewRow(
+        RowKind.ASSISTANT, finished.message, ref=finished.model, meta=usage_meta(finished.usage)
+    )
+    intents = first_intents(run, rows, finished.message) if dispatch else []
+    rows += await run.journal.append([row, *intents], usage=finished.usage, model=finished.model)
+
+
+def usage_meta(usage: Usage) -> dict[str, object]:
+    """Usage as it is kept in a row's meta, so that a resumed run knows what was paid."""
+    return {
+        "usage": [
+            usage.input_tokens,
+            usage.output_tokens,
+            usage.cache_read_tokens,
+            usage.cache_write_tokens,
+            usage.usd,
+        ]
+    }
+
+
+def used(rows: Sequence[Row], turn_id: int) -> Usage:
+    """What the stored model calls of this turn used."""
+    total = Usage()
+    for row in rows:
+        if row.turn_id == turn_id and "usage" in row.meta:
+            total += Usage(*row.meta["usage"])
+    return total
+
+
+def _ended(run: Run, rows: Sequence[Row], finished: FinishedChunk | None, reason: Reason) -> Ended:
+    """The end of the run; without a finished message the runtime has the last word."""
+    turn = run.journal.turn_id
+    last = Usage() if finished is None else finished.usage
+    return Ended(
+        reason=(_refused(rows, turn) or reason) if reason == "done" else reason,
+        message=None if finished is None else finished.message,
+        usage=used(rows, turn) + last,
+        last_usage=last,
+        model=run.model.info.name if finished is None else finished.model,
+        rounds=rounds(rows, turn),
+        called=tuple(call.name for call in made_calls(rows, turn)),
+    )
+
+
+def _refused(rows: Sequence[Row], turn: int) -> End | None:
+    """Why a batch of calls was refused in this turn, if one was; a tripped doom loop counts."""
+    for row in rows:
+        if row.turn_id == turn and (why := row.meta.get("refused") or row.meta.get("guard")):
+            return cast("End", why)
+    return None
+
+
+def _over_budget(run: Run, rows: Sequence[Row]) -> bool:
+    limit = run.agent.limits.usd
+    spent = used(rows, run.journal.turn_id).usd
+    return limit is not None and spent is not None and spent >= limit

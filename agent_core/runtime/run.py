@@ -1,0 +1,72 @@
+"""One run of one agent: everything that the loop, the tool batches and the delegations of it share."""
+
+import datetime as dt
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Literal
+
+from agent_core.events import Event
+from agent_core.ports import Clock, Journal, Model
+from agent_core.runtime.team import Agent
+from agent_core.tools.spec import ToolSpec
+from agent_core.types import Message, Usage
+
+Language = Literal["en", "zh"]
+Reason = Literal[
+    "done", "round_limit", "doom_loop", "stop_and_report", "max_tokens", "refusal", "over_budget"
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Person:
+    """For whom the turn runs."""
+
+    owner: str
+    language: Language = "en"
+    as_of: dt.date | None = None
+
+
+@dataclass(slots=True)
+class Run:
+    """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
+
+    `deadline` is a monotonic time. `streamed` holds the words shown since the last reset, for a stop in mid-answer.
+    """
+
+    agent: Agent
+    journal: Journal
+    model: Model
+    tools: Mapping[str, ToolSpec]
+    person: Person
+    clock: Clock
+    emit: Callable[[Event], None]
+    sleep: Callable[[float], Awaitable[None]]
+    label: str | None = None
+    deadline: float | None = None
+    streamed: str = ""
+    intents: set[str] = field(default_factory=set)
+
+    def left(self) -> float:
+        """Seconds until the deadline; inf without one."""
+        return float("inf") if self.deadline is None else self.deadline - self.clock.monotonic()
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a run ended. The last message is not stored yet: the caller stores it with what belongs to it.
+
+    `message` is None when the runtime cut the run off and the model had no last word.
+    """
+
+    reason: Reason
+    message: Message | None
+    usage: Usage
+    last_usage: Usage
+    model: str
+    rounds: int
+    called: tuple[str, ...]
+
+    @property
+    def text(self) -> str:
+        """The words of the last message."""
+        return "" if self.message is None else self.message.text.strip()

@@ -1,0 +1,204 @@
+"""One turn of one session, from its first row to its one terminal event.
+
+Whatever happens, a turn ends exactly once: with an answer, a notice, or "stopped" (EVT-8). Only `Fenced`, `Reload` and
+cancellation leave it open: then another run goes on from the last row.
+"""
+
+import asyncio
+import logging
+import secrets
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+
+from agent_core.errors import Fenced, LimitReached, Reload
+from agent_core.events import Event, TurnEnded
+from agent_core.ports import Clock, Journal, Model
+from agent_core.runtime.delegate import cancelled_result, delegate_tools
+from agent_core.runtime.loop import run_agent, usage_meta
+from agent_core.runtime.notices import code_of, notice
+from agent_core.runtime.restrict import DELEGATE
+from agent_core.runtime.run import Ended, Person, Run
+from agent_core.runtime.team import Team
+from agent_core.tools.registry import Registry
+from agent_core.tools.spec import ToolSpec
+from agent_core.types import (
+    ArtifactRef,
+    Message,
+    NewRow,
+    Row,
+    RowKind,
+    ToolResult,
+    ToolUse,
+    TurnStatus,
+    assistant,
+)
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Services:
+    """What every turn shares. `model` gives the model of a name ("auto": the settings' default)."""
+
+    registry: Registry
+    model: Callable[[str], Model]
+    clock: Clock
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+
+class Turn:
+    """One turn. `run` may be cancelled; `stop` then ends it for the person, or leaves it for the next start."""
+
+    def __init__(
+        self,
+        services: Services,
+        team: Team,
+        journal: Journal,
+        person: Person,
+        emit: Callable[[Event], None],
+        model: str = "",
+    ) -> None:
+        self._services = services
+        self._journal = journal
+        self._person = person
+        self._emit = emit
+        self._refusal = ""
+        self._run = self._prepare(team, model)
+
+    def _prepare(self, team: Team, model: str) -> Run:
+        agent = team.supervisor
+        run = Run(
+            agent=agent,
+            journal=self._journal,
+            model=self._services.model(model or agent.model),
+            tools={},
+            person=self._person,
+            clock=self._services.clock,
+            emit=self._emit,
+            sleep=self._services.sleep,
+        )
+        delegates = delegate_tools(team, run, self._services.registry, self._services.model)
+        run.tools = whitelist(self._services.registry, agent.tools, delegates)
+        return run
+
+    @property
+    def said(self) -> str:
+        """The words streamed so far that are no row yet."""
+        return self._run.streamed
+
+    def refuse(self, text: str) -> None:
+        """Let `run` only say this: the turn cannot run as it was chosen."""
+        self._refusal = text
+
+    async def run(self) -> None:
+        """Run to the end. Raises Fenced or Reload when the rows belong to somebody else or must be read again."""
+        if self._refusal:
+            row = NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime")
+            await self._finish([row], TurnStatus.FAILED, self._refusal)
+            return
+        limit = self._run.agent.limits.time
+        try:
+            self._run.deadline = self._services.clock.monotonic() + limit
+            async with asyncio.timeout(limit):
+                ended = await run_agent(self._run)
+        except (Fenced, Reload):
+            raise
+        except TimeoutError:
+            await self._fail("time", LimitReached("limits.time", f"{limit:g} s"))
+        except Exception as e:  # noqa: BLE001 - the person gets a notice with an id, the log the details
+            await self._fail(code_of(e), e)
+        else:
+            await self._answer(ended)
+
+    async def stop(self, said: str = "") -> None:
+        """End the turn because a person asked to: open calls are answered, and what was `said` so far stays."""
+        rows = await self._journal.rows()
+        closing = self._close_calls(rows)
+        text = notice("stopped", self._person.language)
+        shown = f"{said.strip()}\n\n_{text}_" if said.strip() else text
+        closing.append(NewRow(RowKind.ASSISTANT, assistant(shown), ref="runtime"))
+        await self._finish(closing, TurnStatus.STOPPED, shown)
+
+    async def quarantine(self) -> None:
+        """End a turn that has stopped the process again and again (hermes#7536)."""
+        await self._fail("poison", RuntimeError("three starts ended inside this turn"))
+
+    def _close_calls(self, rows: Sequence[Row]) -> list[NewRow]:
+        own = [row for row in rows if row.turn_id == self._journal.turn_id]
+        have = {row.ref for row in own if row.kind is RowKind.RESULT}
+        calls = [c for row in own if row.kind is RowKind.ASSISTANT for c in row.message.calls]
+        return [_cancelled(call) for call in calls if call.id not in have]
+
+    async def _answer(self, ended: Ended) -> None:
+        artifacts = await self._artifacts()
+        text, message = self._words(ended)
+        row = NewRow(
+            RowKind.ASSISTANT,
+            message,
+            ref=ended.model,
+            meta=usage_meta(ended.last_usage) | {"reason": ended.reason},
+        )
+        await self._finish([row], TurnStatus.DONE, text, artifacts, ended)
+
+    def _words(self, ended: Ended) -> tuple[str, Message]:
+        """What the person reads and what the transcript keeps; never an empty assistant message (ASM-15)."""
+        language = self._person.language
+        if ended.reason == "done" and ended.text and ended.message:
+            return ended.text, ended.message
+        code = "empty" if ended.reason == "done" else ended.reason
+        if ended.text and ended.message:
+            if ended.reason in ("doom_loop", "stop_and_report"):
+                return ended.text, ended.message
+            return f"{ended.text}\n\n_{notice(code, language)}_", ended.message
+        text = notice(code, language)
+        return text, assistant(text)
+
+    async def _artifacts(self) -> tuple[ArtifactRef, ...]:
+        """Files that tools of this turn made, once each, in order; sub-agents' files come with their results."""
+        found: dict[str, ArtifactRef] = {}
+        for row in await self._journal.rows():
+            if row.turn_id == self._journal.turn_id and row.kind is RowKind.RESULT:
+                for block in row.message.blocks:
+                    if isinstance(block, ToolResult):
+                        found |= {a.blob_id: a for a in block.artifacts}
+        return tuple(found.values())
+
+    async def _fail(self, code: str, error: BaseException) -> None:
+        error_id = secrets.token_hex(3)
+        log.error("turn_failed", exc_info=error, extra={"error_id": error_id, "code": code})
+        text = notice(code, self._person.language, error_id)
+        rows = self._close_calls(await self._journal.rows())
+        rows.append(
+            NewRow(RowKind.ASSISTANT, assistant(text), ref="runtime", meta={"error_id": error_id})
+        )
+        await self._finish(rows, TurnStatus.FAILED, text, error_id=error_id)
+
+    async def _finish(
+        self,
+        rows: list[NewRow],
+        status: TurnStatus,
+        text: str,
+        artifacts: tuple[ArtifactRef, ...] = (),
+        ended: Ended | None = None,
+        error_id: str | None = None,
+    ) -> None:
+        paid = None if ended is None or ended.message is None else ended.last_usage
+        model = "" if ended is None else ended.model
+        await self._journal.finish(rows, status, text, artifacts, usage=paid, model=model)
+        self._emit(TurnEnded(status, text, artifacts, error_id))
+
+
+def whitelist(
+    registry: Registry, names: tuple[str, ...], extra: list[ToolSpec]
+) -> dict[str, ToolSpec]:
+    """The tools of an agent by name, in a stable order (delegations last, as the preset lists them)."""
+    found = {name: spec for name in sorted(set(names)) if (spec := registry.get(name))}
+    return found | {spec.name: spec for spec in extra}
+
+
+def _cancelled(call: ToolUse) -> NewRow:
+    content = "Cancelled: the person stopped this turn; the outcome of the call is unknown."
+    if call.name.startswith(DELEGATE):
+        content = cancelled_result(call.name.removeprefix(DELEGATE))
+    result = ToolResult(call.id, call.name, content, is_error=True)
+    return NewRow(RowKind.RESULT, Message("user", (result,)), ref=call.id)

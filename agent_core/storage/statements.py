@@ -1,0 +1,192 @@
+"""Statements on the agent core's tables. Each takes a connection inside a transaction and never commits."""
+
+import datetime as dt
+import hashlib
+import json
+from collections.abc import Sequence
+
+from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from agent_core.ports import NewBlob
+from agent_core.storage.tables import Blob, Session, Transcript, Turn, UsageRow
+from agent_core.types import NewRow, Row, RowKind, TurnStatus, Usage, decode, encode
+
+_SESSION = Session.__table__  # type: ignore[attr-defined]
+_TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
+_TURN = Turn.__table__  # type: ignore[attr-defined]
+_USAGE = UsageRow.__table__  # type: ignore[attr-defined]
+_BLOB = Blob.__table__  # type: ignore[attr-defined]
+
+_LOAD = (
+    select(
+        _TRANSCRIPT.c.seq,
+        _TRANSCRIPT.c.turn_id,
+        _TRANSCRIPT.c.kind,
+        _TRANSCRIPT.c.ref,
+        _TRANSCRIPT.c.body,
+        _TRANSCRIPT.c.meta,
+        _TRANSCRIPT.c.at,
+    )
+    .order_by(_TRANSCRIPT.c.seq)
+)  # fmt: skip
+
+
+def ensure_session(
+    conn: Connection,
+    session_id: str,
+    owner: str,
+    now: dt.datetime,
+    *,
+    parent: str | None = None,
+    agent: str | None = None,
+) -> None:
+    """Create the session if it is not there yet."""
+    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
+    values = {
+        "id": session_id,
+        "owner": owner,
+        "parent": parent,
+        "agent": agent,
+        "title": "",
+        "created_at": now,
+    }
+    conn.execute(make(_SESSION).on_conflict_do_nothing(index_elements=["id"]), values)
+
+
+def load_rows(conn: Connection, session_id: str) -> list[Row]:
+    """All rows of a session, in order."""
+    found = conn.execute(_LOAD.where(_TRANSCRIPT.c.session_id == session_id))
+    return [
+        Row(r.seq, r.turn_id, RowKind(r.kind), decode(r.body), r.ref, r.at, json.loads(r.meta))
+        for r in found
+    ]
+
+
+def last_seq(conn: Connection, session_id: str) -> int:
+    """The highest `seq` of a session, 0 for none."""
+    query = select(func.max(_TRANSCRIPT.c.seq)).where(_TRANSCRIPT.c.session_id == session_id)
+    return conn.execute(query).scalar() or 0
+
+
+def append_rows(
+    conn: Connection,
+    session_id: str,
+    turn_id: int,
+    after: int,
+    rows: Sequence[NewRow],
+    now: dt.datetime,
+) -> list[Row]:
+    """Append rows as `after` + 1 and on. An IntegrityError says that somebody else appended first."""
+    if not rows:
+        return []
+    values = [
+        {
+            "session_id": session_id,
+            "seq": after + i,
+            "turn_id": turn_id,
+            "kind": row.kind.value,
+            "ref": row.ref,
+            "body": encode(row.message),
+            "meta": json.dumps(row.meta, ensure_ascii=False) if row.meta else "{}",
+            "at": now,
+        }
+        for i, row in enumerate(rows, 1)
+    ]
+    conn.execute(insert(_TRANSCRIPT), values)
+    return [
+        Row(after + i, turn_id, row.kind, row.message, row.ref, now, row.meta)
+        for i, row in enumerate(rows, 1)
+    ]
+
+
+def add_usage(
+    conn: Connection,
+    *,
+    turn_id: int,
+    session_id: str,
+    owner: str,
+    model: str,
+    usage: Usage,
+    now: dt.datetime,
+) -> None:
+    """Record one paid model call."""
+    conn.execute(
+        insert(_USAGE),
+        {
+            "turn_id": turn_id,
+            "session_id": session_id,
+            "owner": owner,
+            "model": model,
+            "input_tokens": usage.input_tokens,
+            "output_tokens": usage.output_tokens,
+            "cache_read_tokens": usage.cache_read_tokens,
+            "cache_write_tokens": usage.cache_write_tokens,
+            "usd": usage.usd,
+            "at": now,
+        },
+    )
+
+
+def blob_id(owner: str, data: bytes) -> str:
+    """The id of a blob: equal bytes of one owner are stored once, and never shared between owners."""
+    return hashlib.sha256(owner.encode() + b"\0" + data).hexdigest()
+
+
+def add_blob(
+    conn: Connection, *, owner: str, session_id: str, blob: NewBlob, now: dt.datetime
+) -> None:
+    """Store bytes, once."""
+    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
+    values = {
+        "id": blob.id,
+        "owner": owner,
+        "session_id": session_id,
+        "name": blob.name,
+        "media_type": blob.media_type,
+        "data": blob.data,
+        "created_at": now,
+    }
+    conn.execute(make(_BLOB).on_conflict_do_nothing(index_elements=["id"]), values)
+
+
+def load_blob(conn: Connection, owner: str, wanted: str) -> tuple[bytes, str, str] | None:
+    """Data, media type and name of a blob of this owner, or None."""
+    query = select(_BLOB.c.data, _BLOB.c.media_type, _BLOB.c.name)
+    row = conn.execute(query.where(_BLOB.c.id == wanted, _BLOB.c.owner == owner)).first()
+    return None if row is None else (row.data, row.media_type, row.name)
+
+
+def open_turn(
+    conn: Connection,
+    *,
+    turn_id: int,
+    session_id: str,
+    principal: str,
+    preset: str,
+    horizon: int,
+    now: dt.datetime,
+) -> None:
+    """A turn begins; inbox rows up to `horizon` are backlog and never steered into it."""
+    conn.execute(
+        insert(_TURN),
+        {
+            "id": turn_id,
+            "session_id": session_id,
+            "principal": principal,
+            "status": TurnStatus.RUNNING.value,
+            "preset": preset,
+            "horizon": horizon,
+            "error_id": None,
+            "started_at": now,
+            "ended_at": None,
+        },
+    )
+
+
+def close_turn(
+    conn: Connection, turn_id: int, status: TurnStatus, now: dt.datetime, error_id: str | None
+) -> None:
+    """A turn ends."""
+    values = {"status": status.value, "ended_at": now, "error_id": error_id}
+    conn.execute(update(_TURN).where(_TURN.c.id == turn_id).values(values))

@@ -1,0 +1,246 @@
+"""The composition root: the only module that builds concrete objects, and the life of the process.
+
+Order of a start: database, role, schema; presets and commands; channels and HTTP; then the walk over what was left open.
+A stop drains in the reverse order: no new messages, running turns get their grace, replies are sent, then all is closed.
+"""
+
+import asyncio
+import logging
+import signal
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from agent_core.finance.sources.bundled import BundledSource
+from agent_core.finance.sources.chain import Sources
+from agent_core.runtime.session import Services
+from agent_core.tools.analysis import analysis_tools
+from agent_core.tools.chart import chart_tools
+from agent_core.tools.market import market_tools
+from agent_core.tools.registry import Registry, foreign_tools
+from channels.base import CanMenu, Channel
+from channels.manager import ChannelManager
+from channels.terminal.channel import TerminalChannel
+from channels.web.channel import WebChannel
+from gateway.clock import SystemClock
+from gateway.commands import Commands
+from gateway.control import ControlServer
+from gateway.db import Database, url_of
+from gateway.engine.begin import Place
+from gateway.engine.local import LocalEngine
+from gateway.http.app import HttpServer
+from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
+from gateway.http.login import Login
+from gateway.intake import Intake
+from gateway.model_house import ModelHouse
+from gateway.outbox import Outbox
+from gateway.runner import TurnRunner
+from gateway.schema import open_database
+from gateway.settings import Settings
+from gateway.team_house import TeamHouse
+from gateway.web_host import GatewayWebHost
+from swarm_presets.loader import load_folder
+
+log = logging.getLogger(__name__)
+GRACE_S = 10.0
+SEND_GRACE_S = 5.0
+OWNER = "me"  # the person whom the printed code logs in
+
+
+def tools_of(settings: Settings) -> Registry:
+    """Every tool there is: ours on the settings' sources, and those of other packages."""
+    del settings  # data.sources has one value in this version
+    sources = Sources([BundledSource()])
+    return Registry(
+        [
+            *market_tools(sources),
+            *analysis_tools(sources),
+            *chart_tools(sources),
+            *foreign_tools(),
+        ]
+    )
+
+
+@dataclass(slots=True)
+class Core:
+    """Everything without a way in: database, engine, models, presets."""
+
+    db: Database
+    clock: SystemClock
+    models: ModelHouse
+    commands: Commands
+    engine: LocalEngine
+    senders: Outbox
+    intake: Intake
+    channels: ChannelManager
+
+
+async def build(settings: Settings) -> Core:
+    """Open the database, take the engine role and wire the core. Raises DatabaseError, SettingsError."""
+    settings.data_dir.mkdir(parents=True, exist_ok=True)
+    secret = settings.database
+    url = url_of(secret.get_secret_value() if secret else None, settings.data_dir)
+    db = await open_database(url)
+    try:
+        await db.lock_engine()
+        return _wire(settings, db)
+    except BaseException:
+        await db.close()
+        raise
+
+
+def _wire(settings: Settings, db: Database) -> Core:
+    clock = SystemClock()
+    registry = tools_of(settings)
+    models = ModelHouse(settings.models, clock)
+    teams = _teams(settings, registry)
+    channels = ChannelManager()
+    began = time.monotonic()
+    engine_busy: list[LocalEngine] = []
+    commands = Commands(
+        settings.access,
+        models,
+        teams,
+        busy=lambda: engine_busy[0].busy(),
+        uptime=lambda: time.monotonic() - began,
+    )
+    senders = Outbox(db, clock, channels.get)
+    runner = TurnRunner(
+        db=db,
+        clock=clock,
+        place=Place(settings.locale.timezone, settings.locale.language),
+        services=Services(registry, models.get, clock),
+        teams=teams,
+        models=models,
+        commands=commands,
+        senders=senders,
+        channel=channels.get,
+        steer=settings.sessions.while_busy == "steer",
+    )
+    engine = LocalEngine(runner, max_running=settings.sessions.max_running)
+    engine_busy.append(engine)
+    intake = Intake(db, clock, settings, commands, engine, senders, runner.fresh, channels.get)
+    return Core(db, clock, models, commands, engine, senders, intake, channels)
+
+
+def _teams(settings: Settings, registry: Registry) -> TeamHouse:
+    presets = load_folder([settings.presets_dir], tools=registry.names)
+    for problem in presets.problems:
+        log.warning(
+            "preset_problem",
+            extra={
+                "file": str(problem.file),
+                "line": problem.line,
+                "column": problem.column,
+                "problem": problem.message,
+            },
+        )
+    if settings.preset not in presets.teams:
+        known = ", ".join(sorted(presets.teams))
+        raise settings.refuse("preset", f"there is no preset {settings.preset!r}", f"use one of {known}")
+    return TeamHouse(presets, settings.preset)
+
+
+def platform_channels(settings: Settings) -> list[Channel]:
+    """The chat platforms that are switched on; only their SDKs are imported."""
+    made: list[Channel] = []
+    telegram = settings.channels.telegram
+    if telegram.enabled:
+        from channels.telegram.channel import TelegramChannel
+        from channels.telegram.config import TelegramConfig
+
+        token = telegram.token.get_secret_value() if telegram.token else ""
+        config = TelegramConfig(
+            token, base_url=telegram.base_url, base_file_url=telegram.base_file_url
+        )
+        made.append(TelegramChannel(config))
+    return made
+
+
+async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], None]) -> int:
+    """Run the gateway until SIGTERM or SIGINT. Returns the exit code."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    core = await build(settings)
+    try:
+        await _serve(core, settings, announce, stop, demo=demo)
+    finally:
+        await core.models.close()
+        await core.db.close()
+    return 0
+
+
+async def _serve(
+    core: Core,
+    settings: Settings,
+    announce: Callable[[str], None],
+    stop: asyncio.Event,
+    *,
+    demo: bool,
+) -> None:
+    terminal = TerminalChannel()
+    platforms = platform_channels(settings)
+    http, web, codes = _http(core, settings, announce)
+    control = ControlServer(settings.data_dir / "control.sock", terminal)
+    if http is not None:
+        await http.start()
+    try:
+        await core.channels.start([*platforms, terminal, *([web] if web else [])], core.intake.accept)
+        why = await core.models.settle()
+        if why:
+            announce(why)
+        await core.senders.start()
+        await core.engine.start()
+        await control.start()
+        if http is not None and codes is not None:
+            announce(f"web chat: {http.url}/login?code={codes.issue(OWNER)}")
+        if demo:
+            announce("stop with Ctrl-C")
+        warm = asyncio.create_task(_warm(core, platforms))
+        await stop.wait()
+        warm.cancel()
+        await asyncio.gather(warm, return_exceptions=True)
+    finally:
+        await control.stop()
+        await core.engine.stop(GRACE_S)
+        await core.senders.stop(SEND_GRACE_S)
+        await core.channels.stop()
+        if http is not None:
+            await http.stop()
+
+
+async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
+    """What the first message would otherwise pay for: the model's SDK, the command menu."""
+    await core.channels.wait_ready()
+    try:
+        await core.models.prepare([core.models.default])
+    except Exception:  # the first turn tells the person; a start must not end here
+        log.exception("model_not_ready")
+    for channel in platforms:
+        if isinstance(channel, CanMenu):
+            await channel.menu(core.commands.menu("en"), None)
+            await channel.menu(core.commands.menu("zh"), "zh")
+
+
+def _http(
+    core: Core, settings: Settings, announce: Callable[[str], None]
+) -> tuple[HttpServer | None, WebChannel | None, OneTimeCodes | None]:
+    if not settings.channels.web.enabled:
+        return None, None, None
+    http, codes = settings.http, OneTimeCodes()
+    secret = load_secret(settings.data_dir / "web-secret")
+    cookies = CookieSessions(secret, public_url=http.public_url)
+    web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
+    login = Login(
+        codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}")
+    )
+    server = HttpServer(
+        http.host,
+        http.port,
+        public_url=http.public_url,
+        routes=[*web.routes(), *login.routes()],
+        on_stop=[web.close_streams],
+    )
+    return server, web, codes

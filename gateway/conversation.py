@@ -1,0 +1,122 @@
+"""Which conversation (lane) and session a message belongs to: the only place that decides it (DESIGN.md 3, table).
+
+A conversation is a place: a private chat, a group, a topic, a thread, a web session. It points to its current session,
+the transcript; `/new` moves the pointer.
+"""
+
+import datetime as dt
+import secrets
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, insert, select, update
+
+from agent_core.storage.statements import ensure_session
+from agent_core.storage.tables import Session
+from channels.types import Address
+from gateway.tables import Conversation
+
+_CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
+_SESSION = Session.__table__  # type: ignore[attr-defined]
+_BY_ID = (
+    select(_CONVERSATION, _SESSION.c.owner)
+    .join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Lane:
+    """A conversation as it stands. `owner` is who opened its session."""
+
+    id: str
+    address: Address
+    private: bool
+    session_id: str
+    preset: str
+    model: str
+    epoch: int
+    owner: str
+
+
+def lane_id(address: Address) -> str:
+    """The conversation of an address."""
+    return str(address)
+
+
+def new_session_id() -> str:
+    """A fresh session's id, not guessable."""
+    return f"s{secrets.token_hex(8)}"
+
+
+def find(conn: Connection, conversation_id: str) -> Lane | None:
+    """The conversation, or None."""
+    row = conn.execute(_BY_ID.where(_CONVERSATION.c.id == conversation_id)).first()
+    if row is None:
+        return None
+    return Lane(
+        row.id,
+        Address.parse(row.address),
+        row.private,
+        row.session_id,
+        row.preset,
+        row.model,
+        row.epoch,
+        row.owner,
+    )
+
+
+def ensure(
+    conn: Connection, address: Address, *, private: bool, owner: str, now: dt.datetime
+) -> Lane:
+    """The conversation of this place, made with a first session if it is new."""
+    conversation_id = lane_id(address)
+    if found := find(conn, conversation_id):
+        return found
+    session_id = new_session_id()
+    ensure_session(conn, session_id, owner, now)
+    conn.execute(
+        insert(_CONVERSATION),
+        {
+            "id": conversation_id,
+            "address": str(address),
+            "private": private,
+            "session_id": session_id,
+            "epoch": 0,
+            "preset": "",
+            "model": "",
+            "created_at": now,
+        },
+    )
+    return Lane(conversation_id, address, private, session_id, "", "", 0, owner)
+
+
+def renew(conn: Connection, lane: Lane, owner: str, now: dt.datetime) -> str:
+    """Point the conversation to a new session; the old transcript stays."""
+    session_id = new_session_id()
+    ensure_session(conn, session_id, owner, now)
+    choose(conn, lane.id, session_id=session_id)
+    return session_id
+
+
+def choose(conn: Connection, conversation_id: str, **values: str) -> None:
+    """Set session_id, preset or model of a conversation."""
+    conn.execute(
+        update(_CONVERSATION).where(_CONVERSATION.c.id == conversation_id).values(**values)
+    )
+
+
+def raise_epoch(conn: Connection, conversation_id: str) -> int:
+    """Begin a run: every append of an earlier one is fenced from now on."""
+    return conn.execute(
+        update(_CONVERSATION)
+        .where(_CONVERSATION.c.id == conversation_id)
+        .values(epoch=_CONVERSATION.c.epoch + 1)
+        .returning(_CONVERSATION.c.epoch)
+    ).scalar_one()
+
+
+def epoch_of(conn: Connection, conversation_id: str) -> int:
+    """The present epoch, locked against change until this transaction ends."""
+    query = select(_CONVERSATION.c.epoch).where(_CONVERSATION.c.id == conversation_id)
+    if conn.dialect.name == "postgresql":
+        query = query.with_for_update(read=True)
+    return conn.execute(query).scalar_one()

@@ -1,0 +1,129 @@
+"""From a turn's events to what a channel shows while it runs: one preview, replaced as it grows (DESIGN.md 3.6).
+
+Text that a tool call follows leaves the preview; it stays in the transcript (EVT-9). Events are never waited for: the
+newest state is shown when the channel is ready for it.
+"""
+
+import asyncio
+import logging
+from dataclasses import replace
+
+from agent_core.events import (
+    AgentFinished,
+    AgentStarted,
+    Event,
+    ModelStarted,
+    Retrying,
+    StreamReset,
+    TextDelta,
+    ToolFinished,
+    ToolProgress,
+    ToolStarted,
+    TurnEnded,
+)
+from channels.base import PreviewStream
+from channels.types import Button, Preview, Step
+
+log = logging.getLogger(__name__)
+DELEGATE = "delegate_to_"
+
+
+class Delivery:
+    """The live side of one reply. `stream` is None where the place shows no previews."""
+
+    def __init__(self, stream: PreviewStream | None, *, thinking: str, stop: Button | None) -> None:
+        self._stream = stream
+        self._thinking = thinking
+        self._text: list[str] = []
+        self._steps: dict[str, Step] = {}
+        self._agents: dict[str, str] = {}  # agent id → the step of its newest delegation
+        self._status = ""
+        self._buttons = (stop,) if stop else ()
+        self._changed = asyncio.Event()
+        self._task = None if stream is None else asyncio.create_task(self._show(stream))
+
+    def emit(self, event: Event) -> None:
+        """Take an event in; returns at once."""
+        if self._take(event):
+            self._changed.set()
+
+    async def close(self) -> None:
+        """End the preview. Afterwards nothing of it changes any more."""
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+        if self._stream is not None:
+            await self._stream.close()
+
+    @property
+    def steps(self) -> tuple[Step, ...]:
+        """What tools and sub-agents did so far."""
+        return tuple(self._steps.values())
+
+    async def _show(self, stream: PreviewStream) -> None:
+        while True:
+            await self._changed.wait()
+            self._changed.clear()
+            await stream.show(self._preview())
+
+    def _preview(self) -> Preview:
+        return Preview(
+            text="".join(self._text),
+            status=self._status,
+            steps=self.steps,
+            buttons=self._buttons,
+        )
+
+    def _take(self, event: Event) -> bool:
+        match event:
+            case TextDelta(text, None):
+                self._text.append(text)
+                self._status = ""
+            case ModelStarted(_, _, None):
+                self._text.clear()
+                self._status = self._thinking
+            case StreamReset(_, None):
+                self._text.clear()
+            case Retrying(_, model, _):
+                self._status = f"{self._thinking} ({model})"
+            case TurnEnded() | TextDelta() | ModelStarted() | StreamReset():
+                return False
+            case _:
+                return self._take_step(event)
+        return True
+
+    def _take_step(self, event: Event) -> bool:
+        match event:
+            case AgentStarted(agent, title, task, call_id):
+                self._agents[agent] = call_id
+                self._steps[call_id] = Step(call_id, title, detail=task, agent=agent)
+            case AgentFinished(_, call_id, status, _, _):
+                self._end(
+                    call_id,
+                    ok=status == "completed",
+                    detail="" if status == "completed" else status,
+                )
+            case ToolStarted(call_id, name, title, detail, agent):
+                if name.startswith(DELEGATE):
+                    return False
+                parent = self._agents.get(agent) if agent else None
+                self._steps[call_id] = Step(
+                    call_id, title, detail=detail, agent=agent, parent=parent
+                )
+            case ToolProgress(call_id, detail, _, _):
+                if call_id in self._steps:
+                    self._steps[call_id] = replace(self._steps[call_id], detail=detail)
+            case ToolFinished(call_id, name, ok, _, summary, _, _):
+                if name.startswith(DELEGATE):
+                    return False
+                self._end(call_id, ok=ok, detail=summary)
+            case _:
+                return False
+        return True
+
+    def _end(self, step_id: str, *, ok: bool, detail: str) -> None:
+        step = self._steps.get(step_id)
+        if step is not None:
+            self._steps[step_id] = replace(
+                step, state="ok" if ok else "failed", detail=detail or step.detail
+            )

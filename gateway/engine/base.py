@@ -1,0 +1,56 @@
+"""The engine's port: who runs which conversation when. What a turn does is not its business.
+
+Only ids cross this seam (guide "engine", 8). An engine runs one turn at a time in a conversation, conversations side by
+side up to a cap, fair among people, and lets no message wait while its conversation and a slot are free.
+"""
+
+from enum import StrEnum
+from typing import Protocol
+
+
+class Progress(StrEnum):
+    """What one step on a conversation came to."""
+
+    IDLE = "idle"  # nothing left to do
+    AGAIN = "again"  # a row was done; there may be more
+    LEFT = "left"  # taken over or drained: somebody else goes on
+
+
+class Runner(Protocol):
+    """Runs the next open row of a conversation; implemented by `gateway/runner.py`."""
+
+    async def step(self, conversation_id: str) -> Progress:
+        """Do the next row: a turn (begun or gone on with) or a lane command. Cancellation cuts it off where it is."""
+        ...
+
+    async def close_stopped(self, conversation_id: str) -> None:
+        """After a step was cancelled because a person asked to stop: end its turn, from what is stored."""
+        ...
+
+    async def open(self) -> list[tuple[str, str]]:
+        """(conversation, principal) of all conversations with open rows, oldest first."""
+        ...
+
+
+class Engine(Protocol):
+    """Runs conversations."""
+
+    async def start(self) -> None:
+        """Take the role and walk over what was left open."""
+        ...
+
+    def wake(self, conversation_id: str, principal: str) -> None:
+        """Rows are waiting in this conversation. Call it after their commit; returns at once."""
+        ...
+
+    async def cancel(self, conversation_id: str) -> bool:
+        """Stop the running turn of a conversation; true when one was running. Returns when it has ended."""
+        ...
+
+    def busy(self) -> int:
+        """How many turns run now."""
+        ...
+
+    async def stop(self, grace: float) -> None:
+        """Drain: no new turns, `grace` seconds for running ones, then they are left for the next start."""
+        ...

@@ -1,0 +1,131 @@
+"""The first transaction of a run: what is next in a conversation, and everything needed to do it (guide "engine", 2)."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sqlalchemy import Connection, select
+
+from agent_core.assembly.sections import own_words, situation
+from agent_core.storage.statements import append_rows, last_seq, load_rows, open_turn
+from agent_core.storage.tables import Turn
+from agent_core.types import Block, Message, NewRow, Row, RowKind, Text
+from gateway import conversation, inbox
+from gateway.conversation import Lane
+from gateway.identity import language_of
+from gateway.inbox import Item
+from gateway.router import route
+from gateway.tables import InboxStatus
+
+_TURN = Turn.__table__  # type: ignore[attr-defined]
+
+
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A turn to run, or a lane command to carry out (`command`). `rows` is the whole session.
+
+    `resumed`: the turn was begun before; `stopping`: a person has asked to stop it meanwhile.
+    """
+
+    lane: Lane
+    item: Item
+    command: bool
+    session_id: str = ""
+    turn_id: int = 0
+    epoch: int = 0
+    horizon: int = 0
+    rows: tuple[Row, ...] = ()
+    resumed: bool = False
+    stopping: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Settings that a turn's first row depends on."""
+
+    timezone: str
+    language: str
+
+
+def begin(
+    conn: Connection,
+    conversation_id: str,
+    place: Place,
+    preset: Callable[[Lane], str],
+    now: dt.datetime,
+) -> Begun | None:
+    """The next row of a conversation, begun; None when nothing is open."""
+    item = inbox.next_open(conn, conversation_id)
+    lane = conversation.find(conn, conversation_id)
+    if item is None or lane is None:
+        return None
+    if item.status == InboxStatus.IN_TURN:
+        return _go_on(conn, lane, item)
+    if route(item.text, item.kind).to != "turn":
+        return Begun(lane, item, command=True)
+    return _open(conn, lane, item, place, preset(lane), now)
+
+
+def _go_on(conn: Connection, lane: Lane, item: Item) -> Begun:
+    turn_id = item.turn_id or item.id
+    turn = conn.execute(select(_TURN).where(_TURN.c.id == turn_id)).one()
+    inbox.count_attempt(conn, item.id)
+    return Begun(
+        lane,
+        item,
+        command=False,
+        session_id=turn.session_id,
+        turn_id=turn_id,
+        epoch=conversation.raise_epoch(conn, lane.id),
+        horizon=turn.horizon,
+        rows=tuple(load_rows(conn, turn.session_id)),
+        resumed=True,
+        stopping=turn.status == "stopping",
+    )
+
+
+def _open(
+    conn: Connection, lane: Lane, item: Item, place: Place, preset: str, now: dt.datetime
+) -> Begun:
+    epoch = conversation.raise_epoch(conn, lane.id)
+    horizon = inbox.newest(conn, lane.id)
+    open_turn(
+        conn,
+        turn_id=item.id,
+        session_id=lane.session_id,
+        principal=item.author,
+        preset=preset,
+        horizon=horizon,
+        now=now,
+    )
+    inbox.take(conn, [item.id], item.id)
+    earlier = load_rows(conn, lane.session_id)
+    after = earlier[-1].seq if earlier else last_seq(conn, lane.session_id)
+    added = append_rows(
+        conn, lane.session_id, item.id, after, [first_row(item, place, lane.private, now)], now
+    )
+    return Begun(
+        lane,
+        item,
+        command=False,
+        session_id=lane.session_id,
+        turn_id=item.id,
+        epoch=epoch,
+        horizon=horizon,
+        rows=(*earlier, *added),
+    )
+
+
+def words(item: Item) -> Block:
+    """A person's words as a block, with a line for each file that came along."""
+    lines = [item.text] if item.text else []
+    lines += [f"[attached file: {name}]" for name in item.files]
+    return Text(own_words("\n".join(lines)))
+
+
+def first_row(item: Item, place: Place, private: bool, now: dt.datetime) -> NewRow:  # noqa: FBT001 - a fact of the lane
+    """The turn's first row: the situation, then the person's own words."""
+    language = language_of(item.text, item.language, place.language)
+    where = "private chat" if private else "group chat"
+    context = situation(now, place.timezone, place=where, language=language)
+    return NewRow(RowKind.USER, Message("user", (context, words(item))), ref=str(item.id))

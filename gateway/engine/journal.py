@@ -1,0 +1,331 @@
+"""agent_core.ports.Journal over the database: appends, steering and the end of a turn, each one fenced transaction.
+
+`conversation.epoch` fences: a run that was taken over can append nothing, nor can its child sessions. A database outage is
+waited out for 30 s with the work in memory, so no finished model call is repeated (guide "engine", 2 "patience").
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from typing import TypeVar
+
+from sqlalchemy import Connection
+from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from agent_core.errors import Fenced, Reload
+from agent_core.ports import Clock, NewBlob
+from agent_core.storage.statements import (
+    add_blob,
+    add_usage,
+    append_rows,
+    close_turn,
+    ensure_session,
+    last_seq,
+    load_blob,
+    load_rows,
+)
+from agent_core.types import (
+    ArtifactRef,
+    Message,
+    NewRow,
+    Row,
+    RowKind,
+    TurnStatus,
+    Usage,
+)
+from gateway import conversation, inbox, outbox
+from gateway.db import Database
+from gateway.engine.begin import words
+from gateway.outbox import Draft
+from gateway.router import route
+
+log = logging.getLogger(__name__)
+T = TypeVar("T")
+PATIENCE_S = 30.0
+RETRY_S = 0.25
+
+
+@dataclass(slots=True)
+class Fence:
+    """The right to write in one conversation, as long as its epoch stands."""
+
+    db: Database
+    clock: Clock
+    conversation_id: str
+    epoch: int
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+
+    def check(self, conn: Connection) -> None:
+        """Raise Fenced when somebody else has begun a run since."""
+        if conversation.epoch_of(conn, self.conversation_id) != self.epoch:
+            raise Fenced(self.conversation_id)
+
+
+class SessionJournal:
+    """The journal of one session within a turn; `root` of the turn or a child of it."""
+
+    def __init__(
+        self,
+        fence: Fence,
+        *,
+        session_id: str,
+        turn_id: int,
+        owner: str,
+        rows: Sequence[Row] | None = None,
+        parent: str | None = None,
+        agent: str | None = None,
+    ) -> None:
+        self._fence = fence
+        self._session_id = session_id
+        self._turn_id = turn_id
+        self._owner = owner
+        self._rows: list[Row] | None = None if rows is None else list(rows)
+        self._parent = parent
+        self._agent = agent
+        self._one_at_a_time = asyncio.Lock()
+
+    @property
+    def session_id(self) -> str:
+        """See Journal."""
+        return self._session_id
+
+    @property
+    def turn_id(self) -> int:
+        """See Journal."""
+        return self._turn_id
+
+    async def rows(self) -> Sequence[Row]:
+        """See Journal."""
+        if self._rows is None:
+            self._rows = await self._fence.db.read(lambda conn: load_rows(conn, self._session_id))
+        return tuple(self._rows)
+
+    async def append(
+        self,
+        rows: Sequence[NewRow],
+        *,
+        usage: Usage | None = None,
+        model: str = "",
+        blobs: Sequence[NewBlob] = (),
+    ) -> Sequence[Row]:
+        """See Journal."""
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            for blob in blobs:
+                add_blob(
+                    conn,
+                    owner=self._owner,
+                    session_id=self._session_id,
+                    blob=blob,
+                    now=self._fence.clock.now(),
+                )
+            return self._write(conn, after, rows, usage, model)
+
+        return await self._commit(work)
+
+    async def steer(self) -> Sequence[Row]:
+        """See Journal. A child session is never steered."""
+        return ()
+
+    async def finish(
+        self,
+        rows: Sequence[NewRow],
+        status: TurnStatus,
+        text: str,
+        artifacts: Sequence[ArtifactRef] = (),
+        *,
+        usage: Usage | None = None,
+        model: str = "",
+    ) -> None:
+        """See Journal. A child session only appends."""
+        del status, text, artifacts
+        await self.append(rows, usage=usage, model=model)
+
+    def child(self, call_id: str, agent: str) -> "SessionJournal":
+        """See Journal."""
+        return SessionJournal(
+            self._fence,
+            session_id=f"{self._session_id}/{call_id}",
+            turn_id=self._turn_id,
+            owner=self._owner,
+            parent=self._session_id,
+            agent=agent,
+        )
+
+    async def blob(self, blob_id: str) -> bytes:
+        """See Journal."""
+        found = await self._fence.db.read(lambda conn: load_blob(conn, self._owner, blob_id))
+        if found is None:
+            raise KeyError(blob_id)
+        return found[0]
+
+    def _write(
+        self,
+        conn: Connection,
+        after: int,
+        rows: Sequence[NewRow],
+        usage: Usage | None,
+        model: str,
+    ) -> list[Row]:
+        now = self._fence.clock.now()
+        if after == 0 and self._parent is not None:
+            ensure_session(
+                conn, self._session_id, self._owner, now, parent=self._parent, agent=self._agent
+            )
+        if usage is not None:
+            add_usage(
+                conn,
+                turn_id=self._turn_id,
+                session_id=self._session_id,
+                owner=self._owner,
+                model=model,
+                usage=usage,
+                now=now,
+            )
+        return append_rows(conn, self._session_id, self._turn_id, after, rows, now)
+
+    async def _commit(self, work: Callable[[Connection, int], list[Row]]) -> list[Row]:
+        """Run `work` fenced, one at a time. A cancelled caller waits for the commit, so that memory and table agree."""
+        task = asyncio.ensure_future(self._commit_in_order(work))
+        try:
+            return await asyncio.shield(task)
+        except asyncio.CancelledError:
+            await asyncio.wait([task])
+            raise
+
+    async def _commit_in_order(self, work: Callable[[Connection, int], list[Row]]) -> list[Row]:
+        async with self._one_at_a_time:
+            known = list(await self.rows())
+            after = known[-1].seq if known else 0
+
+            def fenced(conn: Connection) -> list[Row]:
+                self._fence.check(conn)
+                return work(conn, after)
+
+            added = await self._patiently(fenced, after)
+            self._rows = [*known, *added]
+            return added
+
+    async def _patiently(self, work: Callable[[Connection], T], after: int) -> T:
+        until = self._fence.clock.monotonic() + PATIENCE_S
+        while True:
+            try:
+                return await self._fence.db.write(work)
+            except IntegrityError as e:
+                log.warning(
+                    "journal_fenced", extra={"session": self._session_id, "reason": str(e.orig)}
+                )
+                raise Fenced(self._fence.conversation_id) from e
+            except (OperationalError, InterfaceError, PoolTimeoutError) as e:
+                if self._fence.clock.monotonic() > until:
+                    raise
+                log.warning("database_wait", extra={"session": self._session_id, "reason": str(e)})
+                await self._fence.sleep(RETRY_S)
+                await self._look(after)
+
+    async def _look(self, after: int) -> None:
+        """After an outage: did the commit go through although its answer was lost?"""
+
+        def work(conn: Connection) -> tuple[int, int]:
+            return (
+                conversation.epoch_of(conn, self._fence.conversation_id),
+                last_seq(conn, self._session_id),
+            )
+
+        try:
+            epoch, seq = await self._fence.db.read(work)
+        except (OperationalError, InterfaceError, PoolTimeoutError):
+            return  # still away; the next try tells
+        if epoch != self._fence.epoch:
+            raise Fenced(self._fence.conversation_id)
+        if seq > after:
+            raise Reload(self._session_id)
+
+
+class TurnJournal(SessionJournal):
+    """The journal of a turn's own session: it also steers, and its end closes the inbox rows and sets the reply.
+
+    `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
+    """
+
+    def __init__(
+        self,
+        fence: Fence,
+        *,
+        session_id: str,
+        turn_id: int,
+        owner: str,
+        rows: Sequence[Row],
+        horizon: int,
+        reply: Draft,
+        fresh: Callable[[], bool],
+    ) -> None:
+        super().__init__(fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows)
+        self._horizon = horizon
+        self._reply = reply
+        self._fresh = fresh
+        self.ready: tuple[int, Draft] | None = None
+
+    async def steer(self) -> Sequence[Row]:
+        """See Journal: the principal's own plain messages, up to their next command."""
+        if not self._fresh():
+            return ()
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            items = self._steerable(
+                inbox.new_rows(conn, self._fence.conversation_id, self._horizon)
+            )
+            if not items:
+                return []
+            inbox.take(conn, [item.id for item in items], self._turn_id)
+            rows = [
+                NewRow(RowKind.USER, Message("user", (words(item),)), ref=str(item.id))
+                for item in items
+            ]
+            return self._write(conn, after, rows, None, "")
+
+        return await self._commit(work)
+
+    def _steerable(self, items: Sequence[inbox.Item]) -> list[inbox.Item]:
+        taken: list[inbox.Item] = []
+        for item in items:
+            if item.author != self._owner:
+                continue  # other people's rows are turns of their own
+            if route(item.text, item.kind).to != "turn":
+                break
+            taken.append(item)
+        return taken
+
+    async def finish(
+        self,
+        rows: Sequence[NewRow],
+        status: TurnStatus,
+        text: str,
+        artifacts: Sequence[ArtifactRef] = (),
+        *,
+        usage: Usage | None = None,
+        model: str = "",
+    ) -> None:
+        """See Journal. `ready` then names the outbox row."""
+        reply = Draft(
+            self._reply.turn_id,
+            self._reply.key,
+            self._reply.owner,
+            self._reply.address,
+            text,
+            artifacts,
+            reply_to=self._reply.reply_to,
+        )
+        error_id = rows[-1].meta.get("error_id") if rows else None
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            now = self._fence.clock.now()
+            added = self._write(conn, after, rows, usage, model)
+            close_turn(conn, self._turn_id, status, now, error_id)
+            inbox.close_turn_rows(conn, self._turn_id)
+            self.ready = (outbox.put(conn, reply, now), reply)
+            return added
+
+        await self._commit(work)

@@ -1,0 +1,106 @@
+"""The embedded engine: a task for each busy conversation in this process (guide "engine", 7)."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from gateway.engine.base import Progress, Runner
+from gateway.engine.fair import FairSlots
+
+log = logging.getLogger(__name__)
+BACKOFF = (0.5, 2.0, 10.0, 30.0)  # seconds between tries when a step breaks by itself
+
+
+class LocalEngine:
+    """See gateway.engine.base.Engine."""
+
+    def __init__(
+        self,
+        runner: Runner,
+        *,
+        max_running: int,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._runner = runner
+        self._slots = FairSlots(max_running)
+        self._sleep = sleep
+        self._running: dict[str, asyncio.Task[None]] = {}
+        self._again: set[str] = set()
+        self._steps: dict[str, asyncio.Task[Progress]] = {}
+        self._draining = False
+
+    async def start(self) -> None:
+        """See Engine."""
+        for conversation_id, principal in await self._runner.open():
+            self.wake(conversation_id, principal)
+
+    def wake(self, conversation_id: str, principal: str) -> None:
+        """See Engine."""
+        if self._draining:
+            return  # the rows are durable; the next start finds them
+        if conversation_id in self._running:
+            self._again.add(conversation_id)
+            return
+        task = asyncio.create_task(self._serve(conversation_id, principal), name=conversation_id)
+        self._running[conversation_id] = task
+
+    async def cancel(self, conversation_id: str) -> bool:
+        """See Engine."""
+        step = self._steps.get(conversation_id)
+        if step is None:
+            return False
+        step.cancel()
+        await asyncio.wait([step])
+        return True
+
+    def busy(self) -> int:
+        """See Engine."""
+        return len(self._steps)
+
+    async def stop(self, grace: float) -> None:
+        """See Engine."""
+        self._draining = True
+        tasks = list(self._running.values())
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=grace)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+
+    async def _serve(self, conversation_id: str, principal: str) -> None:
+        failures = 0
+        try:
+            while not self._draining:
+                self._again.discard(conversation_id)
+                try:
+                    async with self._slots.hold(principal):
+                        progress = await self._step(conversation_id)
+                except Exception:  # noqa: BLE001 - one conversation never stops the others; its rows stay open
+                    log.exception("lane_step_failed", extra={"conversation": conversation_id})
+                    await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+                    failures += 1
+                    continue
+                failures = 0
+                if progress is not Progress.AGAIN and conversation_id not in self._again:
+                    return  # no await between this test and the pop below
+        finally:
+            self._running.pop(conversation_id, None)
+            self._again.discard(conversation_id)
+
+    async def _step(self, conversation_id: str) -> Progress:
+        """One step as a task of its own, so that `cancel` ends the step and not the service of the conversation."""
+        step = asyncio.create_task(self._runner.step(conversation_id))
+        self._steps[conversation_id] = step
+        try:
+            return await asyncio.shield(step)
+        except asyncio.CancelledError:
+            if not step.done():
+                step.cancel()  # we are cancelled ourselves: drained
+                await asyncio.wait([step])
+                raise
+            await self._runner.close_stopped(conversation_id)
+            return Progress.AGAIN  # stopped by a person; later rows go on
+        finally:
+            self._steps.pop(conversation_id, None)

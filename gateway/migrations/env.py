@@ -1,0 +1,26 @@
+"""Alembic's entry: one transaction for each run, the models' metadata as the target."""
+
+from alembic import context
+from sqlalchemy import create_engine, pool
+from sqlmodel import SQLModel
+
+import gateway.tables  # noqa: F401 - fills the metadata
+
+
+def run() -> None:
+    """Run migrations on the database of the configuration."""
+    url = context.config.get_main_option("sqlalchemy.url") or ""
+    engine = create_engine(url, poolclass=pool.NullPool)
+    with engine.connect() as connection:
+        context.configure(
+            connection=connection,
+            target_metadata=SQLModel.metadata,
+            render_as_batch=connection.dialect.name == "sqlite",
+            compare_type=True,
+        )
+        with context.begin_transaction():
+            context.run_migrations()
+    engine.dispose()
+
+
+run()

@@ -1,0 +1,115 @@
+"""Which model answers: the settings' providers as ready Model objects, made once each, off the event loop.
+
+`auto` is settled at start (DESIGN.md 8). Making a model imports its SDK, which costs over a second of CPU, so it happens in
+a thread: for the default right after the channels are up, for others when they are first chosen.
+"""
+
+import asyncio
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from agent_core.models.catalog import info
+from agent_core.models.demo import DemoModel
+from agent_core.models.discover import discover
+from agent_core.models.fallback import FallbackModel
+from agent_core.ports import Clock, Model
+from gateway.settings_models import Models, Provider
+
+AUTO = "auto"
+DEMO = "demo"
+
+
+class UnknownModel(Exception):
+    """No such model in the settings."""
+
+
+class ModelHouse:
+    """Models by name (`<provider>/<model>`, "demo", or "auto" for the default)."""
+
+    def __init__(self, settings: Models, clock: Clock) -> None:
+        self._settings = settings
+        self._clock = clock
+        self._made: dict[str, Model] = {}
+        self._locals: dict[str, str] = {}
+        self.default = settings.default
+
+    async def settle(self) -> str:
+        """Decide what `auto` is; returns one line that says which and why (empty when the settings name one)."""
+        if self._settings.default != AUTO:
+            return ""
+        keyed = {
+            name: entry.model
+            for name, entry in self._settings.providers.items()
+            if entry.api_key is not None and entry.api_key.get_secret_value()
+        }
+        choice = await discover(keyed)
+        self.default = choice.model
+        if choice.base_url:
+            self._locals[choice.provider] = choice.base_url
+        return choice.why["en"]
+
+    def choices(self) -> list[str]:
+        """What `/model` offers: the default, the fallbacks, each provider's own model, the demo planner."""
+        names = [self.default, *self._settings.fallback]
+        for name, entry in self._settings.providers.items():
+            if entry.model and (entry.api_key is not None or entry.base_url):
+                names.append(f"{name}/{entry.model}")
+        return list(dict.fromkeys([*names, DEMO]))
+
+    def known(self, name: str) -> bool:
+        """Whether a model of this name can be made."""
+        provider, _, model = name.partition("/")
+        if name in (AUTO, DEMO):
+            return True
+        return bool(model) and (provider in self._settings.providers or provider in self._locals)
+
+    async def prepare(self, names: Iterable[str]) -> None:
+        """Make these models ready for `get`. Raises UnknownModel."""
+        missing = [name for name in names if self._resolve(name) not in self._made]
+        for name in missing:
+            await asyncio.to_thread(self._make, self._resolve(name))
+
+    def get(self, name: str) -> Model:
+        """A model that was prepared."""
+        return self._made[self._resolve(name)]
+
+    async def close(self) -> None:
+        """Close all connections."""
+        for model in self._made.values():
+            await model.close()
+
+    def _resolve(self, name: str) -> str:
+        return self.default if name in ("", AUTO) else name
+
+    def _make(self, name: str) -> None:
+        if name in self._made:
+            return
+        if not self.known(name):
+            raise UnknownModel(name)
+        rest = [n for n in self._settings.fallback if n != name and name != DEMO]
+        models = [self._single(n) for n in (name, *rest)]
+        self._made[name] = models[0] if name == DEMO else FallbackModel(models, self._clock)
+
+    def _single(self, name: str) -> Model:
+        if name == DEMO:
+            return DemoModel()
+        provider = name.partition("/")[0]
+        entry = self._settings.providers.get(provider) or Provider(base_url=self._locals[provider])
+        key = entry.api_key.get_secret_value() if entry.api_key is not None else ""
+        facts = info(name, self._overrides(), entry.kind)
+        if entry.kind == "anthropic":
+            from agent_core.models.anthropic import AnthropicModel, warm
+
+            warm()
+            return AnthropicModel(facts, provider=provider, api_key=key, base_url=entry.base_url)
+        from agent_core.models import openai
+
+        openai.warm()
+        base_url = entry.base_url or self._locals.get(provider)
+        return openai.OpenAIModel(facts, provider=provider, api_key=key, base_url=base_url)
+
+    def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
+        return {
+            name: {k: v for k, v in override if v is not None}
+            for name, override in self._settings.overrides.items()
+        }

@@ -1,0 +1,290 @@
+"""Replies on their way to people: a row from the first visible message on, delivered in order for each place (DESIGN.md 3.7).
+
+The sender waits where the platform says so, tries again what may be tried again, parks what may not, and never sends a
+part that is already there. Other places go on meanwhile. A reply whose sending may or may not have happened is sent
+again where the platform has no way to look: one duplicate is better than one lost answer, and the log says so.
+"""
+
+import asyncio
+import datetime as dt
+import json
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sqlalchemy import Connection, select, update
+from sqlalchemy.dialects import postgresql, sqlite
+
+from agent_core.ports import Clock
+from agent_core.storage.tables import Blob
+from agent_core.types import ArtifactRef
+from channels.base import Channel
+from channels.errors import Ambiguous, ChannelError, FloodLimited, Gone, Refused
+from channels.manager import UnknownChannel
+from channels.types import Address, Attachment, Button, Outbound
+from gateway.db import Database
+from gateway.tables import Outbox as OutboxTable
+from gateway.tables import OutboxStatus
+
+log = logging.getLogger(__name__)
+_OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
+_BLOB = Blob.__table__  # type: ignore[attr-defined]
+BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+REPLY = "reply"
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message before it is a row."""
+
+    turn_id: int
+    key: str
+    owner: str
+    address: Address
+    text: str
+    artifacts: Sequence[ArtifactRef] = ()
+    buttons: Sequence[Button] = ()
+    reply_to: str | None = None
+
+
+def body_of(draft: Draft) -> str:
+    """The stored form of a message."""
+    return json.dumps(
+        {
+            "text": draft.text,
+            "files": [[a.blob_id, a.name, a.media_type, a.caption] for a in draft.artifacts],
+            "buttons": [[b.label, b.data, b.style] for b in draft.buttons],
+            "reply_to": draft.reply_to,
+        },
+        ensure_ascii=False,
+    )
+
+
+def put(conn: Connection, draft: Draft, now: dt.datetime) -> int:
+    """Store a message that is ready to go, or make ready the row that its preview opened. Returns its id."""
+    return _upsert(conn, draft, OutboxStatus.READY, now)
+
+
+def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.datetime) -> int:
+    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
+    statement = make(_OUTBOX).values(
+        turn_id=draft.turn_id,
+        key=draft.key,
+        owner=draft.owner,
+        lane=str(draft.address),
+        body=body_of(draft),
+        status=int(status),
+        ids="[]",
+        final=0,
+        attempts=0,
+        error="",
+        at=now,
+        sent_at=None,
+    )
+    ready = statement.on_conflict_do_update(
+        index_elements=["turn_id", "key"],
+        set_={"body": statement.excluded.body, "status": statement.excluded.status},
+    ).returning(_OUTBOX.c.id)
+    row_id: int = conn.execute(ready).scalar_one()
+    return row_id
+
+
+@dataclass(slots=True)
+class Receipt:
+    """channels.base.Receipt, kept in the outbox row. `row_id` is None until something is visible or the reply is final."""
+
+    db: Database
+    clock: Clock
+    draft: Draft
+    row_id: int | None = None
+    shown_ids: list[str] = field(default_factory=list)
+    finals: int = 0
+
+    @property
+    def ids(self) -> Sequence[str]:
+        """See channels.base.Receipt."""
+        return tuple(self.shown_ids)
+
+    @property
+    def final(self) -> int:
+        """See channels.base.Receipt."""
+        return self.finals
+
+    async def shown(self, message_id: str, *, final: bool) -> None:
+        """See channels.base.Receipt."""
+        self.shown_ids.append(message_id)
+        self.finals += final
+        await self._save()
+
+    async def settled(self, index: int) -> None:
+        """See channels.base.Receipt."""
+        self.finals = max(self.finals, index + 1)
+        await self._save()
+
+    async def _save(self) -> None:
+        ids, finals = json.dumps(self.shown_ids), self.finals
+
+        def work(conn: Connection) -> int:
+            row_id = self.row_id
+            if row_id is None:
+                row_id = _upsert(conn, self.draft, OutboxStatus.OPEN, self.clock.now())
+            values = {"ids": ids, "final": finals}
+            conn.execute(update(_OUTBOX).where(_OUTBOX.c.id == row_id).values(values))
+            return row_id
+
+        self.row_id = await self.db.write(work)
+
+
+@dataclass(slots=True)
+class Letter:
+    """A message that is ready, with what is visible of it."""
+
+    row_id: int
+    lane: str
+    body: str
+    receipt: Receipt
+
+
+class Outbox:
+    """The senders: one task for each place that has something to say."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        channel: Callable[[Address], Channel],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._channel = channel
+        self._sleep = sleep
+        self._lanes: dict[str, deque[Letter]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+
+    async def start(self) -> None:
+        """Take up what was ready when the process ended."""
+        for row in await self._db.read(_ready):
+            draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
+            ids = json.loads(row.ids)
+            receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
+            self.send(Letter(row.id, row.lane, row.body, receipt))
+
+    def letter(self, row_id: int, draft: Draft, receipt: Receipt | None = None) -> Letter:
+        """The letter of a row that `put` stored; `receipt` when a preview opened it."""
+        receipt = receipt or Receipt(self._db, self._clock, draft)
+        receipt.row_id = row_id
+        return Letter(row_id, str(draft.address), body_of(draft), receipt)
+
+    def send(self, letter: Letter) -> None:
+        """Queue a letter behind the others of its place. Returns at once."""
+        self._lanes.setdefault(letter.lane, deque()).append(letter)
+        if letter.lane not in self._tasks:
+            self._tasks[letter.lane] = asyncio.create_task(self._serve(letter.lane))
+
+    def pending(self) -> int:
+        """How many letters wait or are being sent."""
+        return sum(len(lane) for lane in self._lanes.values())
+
+    async def stop(self, grace: float) -> None:
+        """Send what can be sent within `grace` seconds; the rest stays for the next start."""
+        tasks = list(self._tasks.values())
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=grace)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+
+    async def _serve(self, lane: str) -> None:
+        letters = self._lanes[lane]
+        try:
+            while letters:
+                await self._deliver(letters[0])
+                letters.popleft()
+        finally:
+            self._tasks.pop(lane, None)
+            if not letters:
+                self._lanes.pop(lane, None)
+
+    async def _deliver(self, letter: Letter) -> None:
+        """Until it is sent or parked."""
+        out = await self._outbound(letter)
+        tries = 0
+        while True:
+            wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
+            try:
+                channel = self._channel(out.address)
+                await channel.send(out, letter.receipt)
+            except FloodLimited as e:
+                wait = e.retry_after
+            except (Refused, Gone, UnknownChannel) as e:
+                log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
+                await self._mark(letter, OutboxStatus.PARKED, str(e))
+                return
+            except Ambiguous as e:
+                tries += 1
+                log.warning(
+                    "reply_perhaps_sent_twice", extra={"outbox": letter.row_id, "reason": str(e)}
+                )
+            except ChannelError as e:
+                tries += 1
+                log.info("reply_delayed", extra={"outbox": letter.row_id, "reason": str(e)})
+            except Exception:  # noqa: BLE001 - a channel's defect must not lose the reply or stop the place
+                tries += 1
+                log.exception("reply_failed", extra={"outbox": letter.row_id})
+                if tries >= len(BACKOFF):
+                    await self._mark(letter, OutboxStatus.PARKED, "the channel failed inside")
+                    return
+            else:
+                await self._mark(letter, OutboxStatus.SENT, "")
+                return
+            await self._sleep(wait)
+
+    async def _outbound(self, letter: Letter) -> Outbound:
+        body = json.loads(letter.body)
+        ids = [entry[0] for entry in body["files"]]
+        data = await self._db.read(lambda conn: _blobs(conn, ids)) if ids else {}
+        files = tuple(
+            Attachment(name, media_type, data[blob_id], ref=blob_id, caption=caption)
+            for blob_id, name, media_type, caption in body["files"]
+            if blob_id in data
+        )
+        return Outbound(
+            address=Address.parse(letter.lane),
+            text=body["text"],
+            attachments=files,
+            buttons=tuple(Button(*entry) for entry in body["buttons"]),
+            reply_to=body["reply_to"],
+        )
+
+    async def _mark(self, letter: Letter, status: OutboxStatus, error: str) -> None:
+        now = self._clock.now()
+        values = {"status": int(status), "error": error[:500], "sent_at": now}
+
+        def work(conn: Connection) -> None:
+            conn.execute(update(_OUTBOX).where(_OUTBOX.c.id == letter.row_id).values(values))
+
+        await self._db.write(work)
+
+
+def _ready(conn: Connection) -> list[Any]:
+    query = select(_OUTBOX).where(_OUTBOX.c.status == OutboxStatus.READY).order_by(_OUTBOX.c.id)
+    return list(conn.execute(query))
+
+
+def _blobs(conn: Connection, ids: Sequence[str]) -> dict[str, bytes]:
+    query = select(_BLOB.c.id, _BLOB.c.data).where(_BLOB.c.id.in_(ids))
+    return {row.id: row.data for row in conn.execute(query)}
+
+
+def visible(conn: Connection, turn_id: int) -> tuple[int, list[str], int] | None:
+    """(row id, message ids, final) of a turn's reply, if something of it was ever visible."""
+    query = select(_OUTBOX.c.id, _OUTBOX.c.ids, _OUTBOX.c.final).where(
+        _OUTBOX.c.turn_id == turn_id, _OUTBOX.c.key == REPLY
+    )
+    row = conn.execute(query).first()
+    return None if row is None else (row.id, json.loads(row.ids), row.final)

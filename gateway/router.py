@@ -1,0 +1,39 @@
+"""A command or a turn: read off the words alone, so that a row is routed alike before and after a restart."""
+
+import re
+from dataclasses import dataclass
+from typing import Literal
+
+from channels.types import Kind
+
+# These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3).
+AT_ONCE = frozenset({"start", "help", "stop", "status"})
+IN_LANE = frozenset({"new", "model", "preset"})
+COMMANDS = AT_ONCE | IN_LANE
+_COMMAND = re.compile(r"[/!]([a-z][a-z0-9_]{0,31})(?:\s+(.*))?\s*", re.IGNORECASE | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Where a message goes. `name` and `rest` are a command's; unknown ones are answered with the help line."""
+
+    to: Literal["turn", "lane", "at_once", "button", "unknown"]
+    name: str = ""
+    rest: str = ""
+
+
+def route(text: str, kind: Kind = Kind.MESSAGE) -> Route:
+    """Route one message."""
+    if kind is Kind.BUTTON:
+        name, _, rest = text.partition(":")
+        return Route("button", name, rest)
+    match = _COMMAND.fullmatch(text.strip())
+    if match is None:
+        return Route("turn")
+    name, rest = match[1].lower(), (match[2] or "").strip()
+    if name in AT_ONCE:
+        return Route("at_once", name, rest)
+    if name in IN_LANE:
+        return Route("lane", name, rest)
+    # "/tmp is full" is a question; "/frobnicate" alone is a mistyped command.
+    return Route("turn") if rest else Route("unknown", name)

@@ -1,0 +1,215 @@
+"""Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
+
+import logging
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection
+
+from agent_core.errors import Fenced, Reload
+from agent_core.ports import Clock
+from agent_core.runtime.run import Person
+from agent_core.runtime.session import Services, Turn
+from agent_core.runtime.team import Team
+from channels.base import CanStream, Channel, PreviewStream
+from channels.manager import UnknownChannel
+from channels.types import Address, Button
+from gateway import inbox, outbox
+from gateway.commands import Asked, Commands
+from gateway.db import Database
+from gateway.delivery import Delivery
+from gateway.engine.base import Progress
+from gateway.engine.begin import Begun, Place, begin
+from gateway.engine.journal import Fence, TurnJournal
+from gateway.identity import Language, language_of
+from gateway.intake import notice
+from gateway.model_house import ModelHouse, UnknownModel
+from gateway.outbox import REPLY, Draft, Outbox, Receipt
+from gateway.router import route
+from gateway.team_house import TeamHouse
+from gateway.texts import say
+
+log = logging.getLogger(__name__)
+ATTEMPTS = 3  # starts that one turn may break before it is set aside (hermes#7536)
+
+
+@dataclass(slots=True)
+class TurnRunner:
+    """See gateway.engine.base.Runner."""
+
+    db: Database
+    clock: Clock
+    place: Place
+    services: Services
+    teams: TeamHouse
+    models: ModelHouse
+    commands: Commands
+    senders: Outbox
+    channel: Callable[[Address], Channel]
+    steer: bool = True
+    _fresh: set[str] = field(default_factory=set)
+    _said: dict[str, Callable[[], str]] = field(default_factory=dict)
+
+    def fresh(self, conversation_id: str) -> None:
+        """Rows have arrived in this conversation; a running turn may steer them in."""
+        self._fresh.add(conversation_id)
+
+    async def open(self) -> list[tuple[str, str]]:
+        """See Runner."""
+        found = await self.db.read(inbox.open_conversations)
+        self._fresh.update(conversation_id for conversation_id, _ in found)
+        return found
+
+    async def step(self, conversation_id: str) -> Progress:
+        """See Runner."""
+        begun = await self._begin(conversation_id)
+        if begun is None:
+            return Progress.IDLE
+        if begun.command:
+            await self._command(begun)
+            return Progress.AGAIN
+        return await self._turn(begun, stop=begun.stopping)
+
+    async def close_stopped(self, conversation_id: str) -> None:
+        """See Runner."""
+        said = self._said.pop(conversation_id, None)
+        begun = await self._begin(conversation_id)
+        if begun is not None and begun.resumed:
+            await self._turn(begun, stop=True, said=said() if said else "")
+
+    async def _begin(self, conversation_id: str) -> Begun | None:
+        now = self.clock.now()
+        return await self.db.write(
+            lambda conn: begin(
+                conn,
+                conversation_id,
+                self.place,
+                lambda lane: self.teams.name_for(lane.preset),
+                now,
+            )
+        )
+
+    async def _command(self, begun: Begun) -> None:
+        item = begun.item
+        asked = Asked(
+            begun.lane,
+            item.author,
+            self._language(begun),
+            route(item.text, item.kind),
+            self.clock.now(),
+        )
+
+        def work(conn: Connection) -> tuple[int, Draft]:
+            draft = notice(item.id, item.author, begun.lane, self.commands.run(conn, asked))
+            inbox.close_row(conn, item.id)
+            return outbox.put(conn, draft, asked.now), draft
+
+        self.senders.send(self.senders.letter(*await self.db.write(work)))
+
+    async def _turn(self, begun: Begun, *, stop: bool, said: str = "") -> Progress:
+        language = self._language(begun)
+        reply = Draft(begun.turn_id, REPLY, begun.item.author, begun.lane.address, "")
+        if not begun.lane.private:
+            reply = replace(reply, reply_to=begun.item.message_id)
+        receipt = await self._receipt(begun, reply)
+        delivery = self._delivery(begun, receipt, language)
+        journal = self._journal(begun, reply)
+        try:
+            turn = await self._prepare(begun, journal, delivery, language)
+            await self._run(begun, turn, stop=stop, said=said)
+        except (Fenced, Reload) as e:
+            log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})
+            return Progress.LEFT if isinstance(e, Fenced) else Progress.AGAIN
+        finally:
+            await delivery.close()
+            if journal.ready is not None:
+                row_id, draft = journal.ready
+                self.senders.send(self.senders.letter(row_id, draft, receipt))
+        return Progress.AGAIN
+
+    async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
+        if stop:
+            await turn.stop(said)
+        elif begun.resumed and begun.item.attempts >= ATTEMPTS:
+            await turn.quarantine()
+        else:
+            self._said[begun.lane.id] = lambda: turn.said
+            await turn.run()
+            self._said.pop(begun.lane.id, None)
+
+    async def _prepare(
+        self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
+    ) -> Turn:
+        person = Person(begun.item.author, language)
+        problem = ""
+        team = self.teams.find(begun.lane.preset)
+        if team is None:
+            problem = say("preset_missing", language, name=begun.lane.preset)
+            team = self.teams.fallback()
+        model = begun.lane.model
+        try:
+            await self.models.prepare(_models(team, model))
+        except UnknownModel as e:
+            problem = say("model_missing", language, name=str(e))
+            model = "demo"
+            await self.models.prepare([model])
+        turn = Turn(self.services, team, journal, person, delivery.emit, model)
+        if problem:
+            turn.refuse(problem)
+        return turn
+
+    def _journal(self, begun: Begun, reply: Draft) -> TurnJournal:
+        lane = begun.lane.id
+
+        def fresh() -> bool:
+            if not self.steer or lane not in self._fresh:
+                return False
+            self._fresh.discard(lane)
+            return True
+
+        return TurnJournal(
+            Fence(self.db, self.clock, lane, begun.epoch),
+            session_id=begun.session_id,
+            turn_id=begun.turn_id,
+            owner=begun.item.author,
+            rows=begun.rows,
+            horizon=begun.horizon,
+            reply=reply,
+            fresh=fresh,
+        )
+
+    async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:
+        receipt = Receipt(self.db, self.clock, reply)
+        if begun.resumed:
+            found = await self.db.read(lambda conn: outbox.visible(conn, begun.turn_id))
+            if found is not None:
+                receipt.row_id, receipt.shown_ids, receipt.finals = found
+        return receipt
+
+    def _delivery(self, begun: Begun, receipt: Receipt, language: Language) -> Delivery:
+        stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
+        stream: PreviewStream | None = None
+        try:
+            channel = self.channel(begun.lane.address)
+        except UnknownChannel:
+            channel = None
+        if isinstance(channel, CanStream):
+            stream = channel.stream(
+                begun.lane.address,
+                receipt,
+                private=begun.lane.private,
+                reply_to=receipt.draft.reply_to,
+            )
+        return Delivery(stream, thinking=say("thinking", language), stop=stop)
+
+    def _language(self, begun: Begun) -> Language:
+        return language_of(begun.item.text, begun.item.language, self.place.language)
+
+
+def _models(team: Team, chosen: str) -> set[str]:
+    """Every model that this turn may need."""
+    names = {chosen or team.supervisor.model, "auto"}
+    for agent in team.agents.values():
+        names.add(agent.model)
+        names.update(p.fallback_model for p in agent.policy.values() if p.fallback_model)
+    return names

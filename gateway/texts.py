@@ -1,0 +1,94 @@
+"""What the gateway says to people, in English and Chinese."""
+
+from gateway.identity import Language
+
+_TEXTS: dict[str, tuple[str, str]] = {
+    "pairing": (
+        "Hello. This bot is private. Your pairing code is `{code}` (valid for {hours} hours).\n"
+        "Ask its operator to run: `swarmgate users approve {code}`",
+        "你好，这个机器人需要配对。你的配对码是 `{code}`（{hours} 小时内有效）。\n"
+        "请管理员运行：`swarmgate users approve {code}`",
+    ),
+    "approved": ("You are in. What would you like to know?", "已通过配对，请问想了解什么？"),
+    "rate": (
+        "That was more than {limit} messages in a minute. This one was not taken up; please wait a little.",
+        "一分钟内超过 {limit} 条消息，这一条未被处理，请稍候再发。",
+    ),
+    "too_long": (
+        "This message has {chars} characters; the limit is {limit}. Please send it in parts or as a file.",
+        "这条消息有 {chars} 个字符，上限为 {limit}，请分段发送。",
+    ),
+    "start": (
+        "Hello! Ask me about prices and trends, in English or Chinese, for example:\n"
+        "• How did GOOG do in 2012, and what does its trend look like?\n"
+        "• 分析一下 AAPL 的走势\n\n/help lists the commands.",
+        "你好！可以用中文或英文问我行情和走势，例如：\n"
+        "• 分析一下 AAPL 的走势\n"
+        "• How did GOOG do in 2012, and what does its trend look like?\n\n/help 查看命令。",
+    ),
+    "help_head": ("Commands:", "命令："),
+    "help_new": ("start a new conversation", "开始新对话"),
+    "help_stop": ("stop the running answer", "停止正在进行的回答"),
+    "help_status": ("what is going on", "查看当前状态"),
+    "help_model": ("show or choose the model", "查看或选择模型"),
+    "help_preset": ("show or choose the preset", "查看或选择预设"),
+    "help_help": ("this list", "显示命令列表"),
+    "help_start": ("a first hello", "打个招呼"),
+    "unknown_command": (
+        "I do not know /{name}. /help lists the commands.",
+        "没有命令 /{name}，/help 查看命令列表。",
+    ),
+    "new": ("A new conversation begins.", "新对话开始。"),
+    "nothing_runs": ("Nothing is running.", "没有正在进行的任务。"),
+    "stopping": ("Stopping.", "正在停止。"),
+    "status": (
+        "Preset: {preset}\nModel: {model}\nRunning here: {here}\nWaiting here: {waiting}\nRunning in all: {busy}\nUptime: {uptime}",
+        "预设：{preset}\n模型：{model}\n本对话进行中：{here}\n本对话等待中：{waiting}\n总进行中：{busy}\n运行时间：{uptime}",
+    ),
+    "yes": ("yes", "是"),
+    "no": ("no", "否"),
+    "model_now": (
+        "Model: {model}\nChoose with /model NAME: {choices}",
+        "模型：{model}\n用 /model 名称 选择：{choices}",
+    ),
+    "model_set": ("From the next message on: {model}.", "从下一条消息起使用：{model}。"),
+    "model_unknown": (
+        "There is no model {name}. Choices: {choices}",
+        "没有模型 {name}，可选：{choices}",
+    ),
+    "model_not_allowed": (
+        "Your role may not choose {name}. Choices: {choices}",
+        "你的角色不能选择 {name}，可选：{choices}",
+    ),
+    "preset_now": (
+        "Preset: {preset}\nChoose with /preset NAME:\n{choices}",
+        "预设：{preset}\n用 /preset 名称 选择：\n{choices}",
+    ),
+    "preset_set": ("From the next message on: {preset}.", "从下一条消息起使用：{preset}。"),
+    "preset_unknown": (
+        "There is no preset {name}. Choices:\n{choices}",
+        "没有预设 {name}，可选：\n{choices}",
+    ),
+    "preset_broken": ("Broken: {problem}", "有错误：{problem}"),
+    "model_missing": (
+        "The model {name} is not available any more; choose another with /model.",
+        "模型 {name} 已不可用，请用 /model 另选。",
+    ),
+    "preset_missing": (
+        "The preset {name} is not available any more; choose another with /preset.",
+        "预设 {name} 已不可用，请用 /preset 另选。",
+    ),
+    "stop_button": ("Stop", "停止"),
+    "stopped_toast": ("Stopping…", "正在停止…"),
+    "not_yours": ("Only the person who asked can do this.", "只有提问者可以操作。"),
+    "thinking": ("Thinking…", "思考中…"),
+    "delivery_failed": (
+        "A part of this answer could not be shown here.",
+        "回答的一部分无法在此显示。",
+    ),
+}
+
+
+def say(code: str, language: Language, /, **values: object) -> str:
+    """The text of a code in a language, with its values filled in."""
+    return _TEXTS[code][language == "zh"].format(**values)
