@@ -9,10 +9,10 @@ APART = 0.125  # of the width: a label of ten characters and some air
 _Step = tuple[Callable[[dt.date], object], str]
 
 
-def date_ticks(dates: Sequence[dt.date]) -> tuple[list[int], list[str]]:
+def date_ticks(dates: Sequence[dt.date], width: float) -> tuple[list[int], list[str]]:
     """Positions and labels, at most eight and never touching: where a day, week, month, quarter or year begins.
 
-    The first label of each year carries the year where the others show month and day.
+    `width` is the width of the axis in bars. The first label of each year carries the year where the others show month and day.
     """
     starts: list[int] = []
     form = ""
@@ -22,10 +22,10 @@ def date_ticks(dates: Sequence[dt.date]) -> tuple[list[int], list[str]]:
             break
     else:
         starts = starts[:: -(-len(starts) // MAX_TICKS)]
-    starts = [0, *starts] if not starts or starts[0] > len(dates) * APART else starts
+    starts = [0, *starts] if not starts or starts[0] > width * APART else starts
     if len(starts) < 2:
         starts, form = sorted({0, len(dates) - 1}), "%Y-%m-%d"
-    starts = _spread(starts, len(dates) * APART)
+    starts = _spread(starts, width * APART)
     return starts, _labels([dates[i] for i in starts], form)
 
 

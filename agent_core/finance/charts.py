@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 Kind = Literal["price", "rsi", "macd", "full"]
 CANDLES = 90
 DENSE = 400  # bars; beyond, single bars are thinner than two pixels
-FEWEST = 20  # fewer bars leave room at the right, so that a candle stays slim
+FEWEST = 20  # fewer bars stand in the middle, so that a candle stays slim
 EDGE = 0.06  # share of the width in which a centred label would be cut off
 NAME_LENGTH = 28
 DPI = 200
@@ -114,6 +114,7 @@ class _Chart:
         self.zh = request.language == "zh" and has_han()
         self.x = range(len(self.bars))
         self.width = max(len(self.bars), FEWEST)
+        self.pad = (self.width - len(self.bars)) / 2
 
     def draw(self, panes: Sequence[str]) -> None:
         """Lay out the panes and fill them."""
@@ -182,7 +183,7 @@ class _Chart:
         for period, color in ((20, theme.fast), (50, theme.slow)):
             line = indicators.sma(self.request.bars.close, period)[self.from_ :]
             self._line(ax, line, color, f"SMA{period}")
-        ax.set_xlim(-0.8, self.width * 1.01 - 0.2)
+        ax.set_xlim(-0.8 - self.pad, len(self.bars) + self.pad + self.width * 0.01 - 0.2)
         ax.margins(y=0.06)
         ax.set_ylim(bottom=max(0.0, ax.get_ylim()[0]))
         ax.yaxis.set_major_formatter(lambda value, _: price_label(value))
@@ -263,10 +264,10 @@ class _Chart:
         )  # fmt: skip
 
     def _dates(self, ax: "Axes") -> None:
-        ticks, labels = date_ticks(self.bars.dates)
+        ticks, labels = date_ticks(self.bars.dates, self.width)
         ax.set_xticks(ticks, labels)
         for tick, text in zip(ticks, ax.get_xticklabels(), strict=True):
-            if tick < self.width * EDGE - 1:
+            if tick + self.pad < self.width * EDGE:
                 text.set_horizontalalignment("left")
 
     def _colors(self) -> list[str]:
