@@ -140,9 +140,9 @@ def _document(read: Source | Problem, layer: int) -> Document:
     if root is None:
         return _unreadable(read, layer, problems)
     tree, found = check_shape(root)
-    written = root.get("name") if isinstance(root, Mapping) else None
+    written = root.get("name")
     name = written.text if isinstance(written, Leaf) else ""
-    if not re.match(PRESET_NAME, name):
+    if not re.fullmatch(PRESET_NAME, name):
         name = _stem(read.name)
     return Document(name, tree, layer, [*problems, *found])
 

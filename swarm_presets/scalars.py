@@ -36,8 +36,8 @@ def seconds(text: str) -> float:
 
 def _duration(pattern: str) -> BeforeValidator:
     def check(value: object) -> object:
-        if not isinstance(value, str) or not re.match(pattern, value):
-            nothing = isinstance(value, str) and re.match(DURATION, value)
+        if not isinstance(value, str) or not re.fullmatch(pattern, value):
+            nothing = isinstance(value, str) and re.fullmatch(DURATION, value)
             raise PydanticCustomError("duration_zero" if nothing else "duration", "no duration")
         return seconds(value)
 
@@ -45,7 +45,7 @@ def _duration(pattern: str) -> BeforeValidator:
 
 
 def _tokens(value: object) -> object:
-    if isinstance(value, str) and re.match(TOKENS, value):
+    if isinstance(value, str) and re.fullmatch(TOKENS, value):
         return round(float(value[:-1]) * THOUSANDS[value[-1]])
     if type(value) is int and 0 < value <= MAX_TOKENS:
         return value

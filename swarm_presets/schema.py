@@ -205,6 +205,16 @@ class PresetFile(_Part):
 
 def schema_json() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a preset file, made from the models."""
-    made = PresetFile.model_json_schema()
+    made = _closed(PresetFile.model_json_schema())
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return made
+
+
+def _closed(schema: Any) -> Any:
+    """With maps closed against names that do not fit their pattern, which pydantic leaves open in the schema."""
+    if isinstance(schema, list):
+        return [_closed(item) for item in schema]
+    if not isinstance(schema, dict):
+        return schema
+    closed = {key: _closed(value) for key, value in schema.items()}
+    return closed | {"additionalProperties": False} if "patternProperties" in closed else closed

@@ -34,14 +34,9 @@ MAX_PASSES = (
 _STAND_INS: dict[str, str | int] = {"version": 1, "name": "unnamed"}
 
 
-def check_shape(root: Node) -> tuple[Mapping, list[Problem]]:
+def check_shape(tree: Mapping) -> tuple[Mapping, list[Problem]]:
     """Hold a tree against the models. Returns a tree that fits them, wrong parts being unknown, and the findings."""
-    if not isinstance(root, Mapping):
-        cure = "a preset begins with `version: 1`"
-        found = [problem("SW105", "a preset must be a map of keys", root.span, cure)]
-        return Mapping({}, root.span), found
     problems: list[Problem] = []
-    tree: Mapping = root
     for _ in range(MAX_PASSES):
         details = _complaints(tree)
         if not details:

@@ -13,7 +13,17 @@ from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
 from yaml.scanner import Scanner
 
-from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Scalar, Source, Span
+from swarm_presets.positions import (
+    Entry,
+    Leaf,
+    Listing,
+    Mapping,
+    Node,
+    Scalar,
+    Source,
+    Span,
+    Unknown,
+)
 from swarm_presets.problems import Problem, problem
 
 MAX_CHARACTERS = 500_000  # a preset with its prompts inside has some thousands
@@ -22,6 +32,7 @@ MAX_NODES = (
 )
 MAX_DEPTH = 40
 
+_BEGIN = "a preset begins with `version: 1`"
 _ONCE = "Each key may stand once; the first would have been lost."
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -45,7 +56,7 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         BaseResolver.__init__(self)
 
 
-def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
+def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
     """The tree of a file, and what is wrong with its syntax. No tree when it cannot be read at all."""
     if len(text) > MAX_CHARACTERS:
         return None, [_refused(source, "the file is too large", "keep long prompts in files")]
@@ -53,9 +64,12 @@ def parse(text: str, source: Source) -> tuple[Node | None, list[Problem]]:
     found: Problem
     try:
         root = _Loader(text).get_single_node()
-        if root is not None:
-            return reader.node(root, 0), reader.problems
-        found = _refused(source, "the file is empty", "a preset begins with `version: 1`")
+        tree = reader.node(root, 0) if root is not None else None
+        if isinstance(tree, Mapping):
+            return tree, reader.problems
+        what = "a preset must be a map of keys" if tree else "the file is empty"
+        place = tree.span if tree else Span(source, 1, 1, 1)
+        found = problem("SW105" if tree else "SW001", what, place, _BEGIN)
     except yaml.MarkedYAMLError as error:
         found = _marked(error, source)
     except ReaderError as error:
@@ -88,16 +102,16 @@ class _TreeReader:
         if depth > MAX_DEPTH or self._left < 0:
             message = "the file is nested too deeply or has too many values"
             raise _GivenUpError(problem("SW001", message, self._span(node), "write it flatter"))
-        if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, depth)
-        self._no_tag(node)
+        if self._tagged(node):
+            return Unknown(self._span(node))
         if isinstance(node, yaml.ScalarNode):
             return Leaf(_scalar(node), node.value, self._span(node))
+        if isinstance(node, yaml.MappingNode):
+            return self._mapping(node, depth)
         items = tuple(self.node(item, depth + 1) for item in node.value)
         return Listing(items, self._span(node))
 
     def _mapping(self, node: yaml.MappingNode, depth: int) -> Mapping:
-        self._no_tag(node)
         entries: dict[str, Entry] = {}
         for key, value in node.value:
             span = self._span(key)
@@ -109,11 +123,13 @@ class _TreeReader:
                 entries[key.value] = Entry(span, self.node(value, depth + 1))
         return Mapping(entries, self._span(node))
 
-    def _no_tag(self, node: yaml.Node) -> None:
+    def _tagged(self, node: yaml.Node) -> bool:
         span = self._span(node)
         written = self._source.line(span.line)[span.column - 1 :]
-        if node.tag not in _PLAIN_TAGS or _TAGGED.match(written):
-            self._add("SW001", "tags such as `!name` are not used in presets", span, "remove it")
+        if node.tag in _PLAIN_TAGS and not _TAGGED.match(written):
+            return False
+        self._add("SW001", "tags such as `!name` are not used in presets", span, "remove it")
+        return True
 
     def _add(self, code: str, message: str, span: Span, cure: str) -> None:
         self.problems.append(problem(code, message, span, cure))

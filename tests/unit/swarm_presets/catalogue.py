@@ -1,0 +1,15 @@
+"""The tools and models that the presets of these tests may name."""
+
+from pathlib import Path
+
+TOOLS = frozenset(
+    {
+        "analyze_stock",
+        "chart",
+        "get_market_history",
+        "get_market_overview",
+        "search_stock_by_name",
+    }
+)
+MODELS = frozenset({"anthropic/*", "local/small"})
+FIXTURES = Path(__file__).parents[2] / "fixtures" / "presets"

@@ -1,0 +1,143 @@
+"""The two presets that come with the package, pinned (SUB-2, SUB-10, guide "presets" 10)."""
+
+import time
+from importlib.resources import files
+
+import pytest
+
+from agent_core.runtime.team import Delegation, Limits, Status, Team
+from swarm_presets.loader import load_folder
+from tests.unit.swarm_presets.catalogue import TOOLS
+
+FALLBACK = "fallback_to_direct_tools"
+
+
+@pytest.fixture(scope="module")
+def teams() -> dict[str, Team]:
+    loaded = load_folder(tools=TOOLS)
+    assert loaded.problems == []
+    return loaded.teams
+
+
+def test_shipped_presets_are_these_two(teams: dict[str, Team]) -> None:
+    assert list(teams) == ["solo", "trading-desk"]
+
+
+def test_solo_works_alone(teams: dict[str, Team]) -> None:
+    solo = teams["solo"]
+    assert solo.agents == {}
+    assert set(solo.supervisor.tools) == TOOLS
+    assert solo.supervisor.limits.tool_rounds == 15
+    assert len(solo.supervisor.tools) <= 14
+
+
+def bounds(limits: Limits) -> tuple[float, float, int, int, int]:
+    return (
+        limits.time,
+        limits.tool_timeout,
+        limits.tool_rounds,
+        limits.input_tokens,
+        limits.output_chars,
+    )
+
+
+@pytest.mark.parametrize(
+    ("agent", "limits", "tools", "fallback"),
+    [
+        (
+            "research",
+            (240.0, 90.0, 8, 24_000, 3_000),
+            "search_stock_by_name analyze_stock get_market_overview get_market_history",
+            "get_market_overview",
+        ),
+        (
+            "analysis",
+            (180.0, 75.0, 8, 20_000, 2_500),
+            "analyze_stock get_market_overview get_market_history chart",
+            "analyze_stock get_market_overview",
+        ),
+        (
+            "trading",
+            (120.0, 45.0, 6, 12_000, 1_600),
+            "analyze_stock get_market_overview get_market_history",
+            "get_market_overview",
+        ),
+    ],
+)
+def test_trading_desk_agent_is_pinned(
+    teams: dict[str, Team],
+    agent: str,
+    limits: tuple[float, float, int, int, int],
+    tools: str,
+    fallback: str,
+) -> None:
+    """Limits of SUB-2, those tools of SUB-3 and fallback tools of SUB-11 that exist, policies of SUB-10."""
+    worker = teams["trading-desk"].agents[agent]
+    assert bounds(worker.limits) == limits
+    assert worker.tools == tuple(tools.split())
+    assert worker.concurrency == 1
+    ways = {
+        status: (policy.next_action, policy.retryable, policy.max_retries, policy.fallback_tools)
+        for status, policy in worker.policy.items()
+    }
+    spare = tuple(fallback.split())
+    assert ways == {
+        Status.COMPLETED: ("use_result", False, 0, ()),
+        Status.PARTIAL: ("use_partial", False, 0, ()),
+        Status.EMPTY: (FALLBACK, False, 0, spare),
+        Status.INVALID_OUTPUT: ("use_partial", False, 0, ()),
+        Status.TIMEOUT: (FALLBACK, True, 0, spare),
+        Status.ERROR: (FALLBACK, True, 0, spare),
+        Status.OVER_BUDGET: ("use_partial", False, 0, ()),
+        Status.DENIED: ("stop_and_report", False, 0, ()),
+        Status.CANCELLED: ("stop_and_report", False, 0, ()),
+    }
+
+
+def test_trading_desk_supervisor_is_pinned(teams: dict[str, Team]) -> None:
+    """One delegation at a time, three in a turn, none deeper (SUB-1, SUB-16)."""
+    desk = teams["trading-desk"]
+    assert list(desk.agents) == ["research", "analysis", "trading"]
+    assert desk.supervisor.limits.tool_rounds == 15
+    assert set(desk.supervisor.tools) == {
+        "get_market_overview",
+        "analyze_stock",
+        "chart",
+        "search_stock_by_name",
+    }
+    assert desk.delegation == Delegation(max_parallel=1, max_depth=1, max_delegations=3)
+
+
+def test_trading_never_changes_a_portfolio(teams: dict[str, Team]) -> None:
+    assert "update_portfolio" not in teams["trading-desk"].agents["trading"].tools
+
+
+def test_prompts_are_static_and_short(teams: dict[str, Team]) -> None:
+    """With some 1.2 KB for each of at most 14 tool schemas, "hello" stays under 12 KB in `solo`."""
+    for team in teams.values():
+        for worker in (team.supervisor, *team.agents.values()):
+            assert "{{" not in worker.prompt
+            assert 400 < len(worker.prompt.encode()) < 3_500, worker.id
+
+
+def test_digest_is_stable_and_differs(teams: dict[str, Team]) -> None:
+    again = load_folder(tools=TOOLS).teams
+    assert {n: t.digest for n, t in again.items()} == {n: t.digest for n, t in teams.items()}
+    assert len({t.digest for t in teams.values()}) == len(teams)
+    assert all(len(t.digest) == 64 for t in teams.values())
+
+
+def test_prompt_files_are_all_in_use(teams: dict[str, Team]) -> None:
+    used = {w.prompt for t in teams.values() for w in (t.supervisor, *t.agents.values())}
+    for file in (files("swarm_presets") / "prompts").iterdir():
+        assert file.read_text("utf-8").strip() in used, file.name
+
+
+def test_loading_is_fast() -> None:
+    load_folder(tools=TOOLS)
+    runs = []
+    for _ in range(5):
+        start = time.perf_counter()
+        load_folder(tools=TOOLS)
+        runs.append(time.perf_counter() - start)
+    assert min(runs) < 0.03
