@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import lru_cache
 from typing import Literal
 
 from agent_core import symbols
@@ -15,7 +16,7 @@ from agent_core.models.demo_period import Back, Period, find_period
 
 Language = Literal["en", "zh"]
 MAX_SYMBOLS = 4  # more would not fit one answer
-MAX_TEXT = 2_000  # characters read of one text; a request is short
+MAX_TEXT = 1_000  # characters read of one text; a request is short
 MAX_QUERY = 60
 HAN = re.compile(r"[\u3400-\u9fff]")
 
@@ -73,6 +74,7 @@ def understand(texts: Iterable[str]) -> Ask | None:
     return ask
 
 
+@lru_cache(maxsize=64)  # earlier texts are read again at each step of a turn
 def read(text: str) -> Ask:
     """What the text asks, by itself."""
     text = text[:MAX_TEXT]

@@ -13,7 +13,7 @@ def _words(en: str, zh: str) -> re.Pattern[str]:
 
 NO_CHART = _words(
     r"(?:no|without)\s+(?:a\s+|any\s+)?(?:charts?|graphs?|pictures?)|"
-    r"(?:don'?t|do\s+not)\s+(?:draw|plot|show)[^.!?]*?(?:chart|graph|picture)",
+    r"(?:don'?t|do\s+not)\s+(?:draw|plot|show)[^.!?]{0,40}?(?:chart|graph|picture)",
     r"(?:不要|不用|不需要|无需|别画|不画)(?:走势图|图表|图片|图)",
 )
 CHART = _words(
