@@ -1,15 +1,16 @@
 """What every test has: no network but loopback."""
 
 import socket
-from collections.abc import Iterator
 
 import pytest
+
+from tests.databases import database_url, db, postgres_server  # noqa: F401 - fixtures
 
 LOOPBACK = ("127.", "::1", "localhost")
 
 
 @pytest.fixture(autouse=True)
-def loopback_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     """A connection to anything but this machine is an error of the test."""
     connect, connect_ex = socket.socket.connect, socket.socket.connect_ex
 
@@ -28,4 +29,4 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
     monkeypatch.setattr(socket.socket, "connect", guarded)
     monkeypatch.setattr(socket.socket, "connect_ex", guarded_ex)
-    yield
+    return

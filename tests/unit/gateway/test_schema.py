@@ -1,0 +1,113 @@
+"""Schema: created, checked, migrated, on both databases."""
+
+import asyncio
+
+import pytest
+from alembic.autogenerate import compare_metadata
+from alembic.migration import MigrationContext
+from alembic.script import ScriptDirectory
+from sqlalchemy import Connection, create_engine, inspect, text
+from sqlmodel import SQLModel
+
+from gateway.db import Database, DatabaseError
+from gateway.schema import HEAD, KNOWN, alembic_config, migrate, open_database
+
+
+def shape(url: str) -> dict[str, object]:
+    engine = create_engine(url)
+    try:
+        looked = inspect(engine)
+        return {
+            name: (
+                sorted(
+                    (c["name"], str(c["type"]), c["nullable"]) for c in looked.get_columns(name)
+                ),
+                sorted(
+                    (i["name"] or "", tuple(i["column_names"]), i["unique"])
+                    for i in looked.get_indexes(name)
+                ),
+                sorted(
+                    (u["name"] or "", tuple(u["column_names"]))
+                    for u in looked.get_unique_constraints(name)
+                ),
+                sorted(
+                    (tuple(f["constrained_columns"]), f["referred_table"])
+                    for f in looked.get_foreign_keys(name)
+                ),
+            )
+            for name in sorted(looked.get_table_names())
+        }
+    finally:
+        engine.dispose()
+
+
+def test_the_known_revisions_are_those_of_the_migrations() -> None:
+    script = ScriptDirectory.from_config(alembic_config("sqlite://"))
+    assert script.get_current_head() == HEAD
+    assert [r.revision for r in script.walk_revisions()][::-1] == list(KNOWN)
+
+
+async def test_a_created_schema_equals_the_migrated_one(database_url: str) -> None:
+    await asyncio.to_thread(migrate, database_url)
+    migrated = shape(database_url)
+    await asyncio.to_thread(migrate, database_url, "base")
+    engine = create_engine(database_url)
+    with engine.begin() as conn:
+        conn.execute(text("drop table alembic_version"))
+    engine.dispose()
+    await (await open_database(database_url)).close()
+    assert shape(database_url) == migrated
+
+
+async def test_models_and_migrations_agree(database_url: str) -> None:
+    await asyncio.to_thread(migrate, database_url)
+    engine = create_engine(database_url)
+    with engine.connect() as conn:
+        context = MigrationContext.configure(conn, opts={"compare_type": False})
+        assert compare_metadata(context, SQLModel.metadata) == []
+    engine.dispose()
+
+
+async def test_migrations_go_both_ways_with_rows_in_the_tables(
+    db: Database, database_url: str
+) -> None:
+    def fill(conn: Connection) -> None:
+        conn.execute(
+            text(
+                "insert into session (id, owner, title, created_at)"
+                " values ('s1', 'telegram:1', '', '2026-01-01 00:00:00+00')"
+            )
+        )
+
+    await db.write(fill)
+    await db.close()
+    await asyncio.to_thread(migrate, database_url, "base")
+    before, after = await asyncio.to_thread(migrate, database_url)
+    assert (before, after) == (None, HEAD)
+
+
+async def set_revision(url: str, value: str) -> None:
+    database = await open_database(url)
+    await database.write(
+        lambda conn: (
+            conn.execute(text("update alembic_version set version_num = :v"), {"v": value}) and None
+        )
+    )
+    await database.close()
+
+
+async def test_a_newer_database_is_refused_with_the_cure(database_url: str) -> None:
+    await set_revision(database_url, "9999")
+    with pytest.raises(DatabaseError, match="newer swarmgate"):
+        await open_database(database_url)
+    with pytest.raises(DatabaseError, match="update swarmgate first"):
+        await asyncio.to_thread(migrate, database_url)
+
+
+async def test_tables_of_ours_without_a_revision_are_refused(database_url: str) -> None:
+    engine = create_engine(database_url)
+    with engine.begin() as conn:
+        conn.execute(text("create table inbox (id integer)"))
+    engine.dispose()
+    with pytest.raises(DatabaseError, match="no revision"):
+        await open_database(database_url)
