@@ -112,15 +112,17 @@ def _from_agents(turn: Turn, language: Language, facts: Facts) -> Iterator[str]:
         result = result if outcome.data else outcome.content
         text = result if isinstance(result, str) else ""
         kept: list[str] = []
+        by_demo = False
         for line in text.strip().splitlines():
             if DEMO_LINE.match(line):
                 facts.take_line(line)
+                by_demo = True
             elif line.strip() not in DISCLAIMERS and line not in noted:
                 kept.append(line)
                 noted |= {line} if line.startswith("> ") else set()
         section = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
         if section:
-            facts.quoted = True
+            facts.quoted = facts.quoted or bool(facts.sources) or not by_demo
             yield section
         elif outcome.data.get("status", "completed") in {"completed", "partial"}:
             yield say(language, "cut", tool=agent)

@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from agent_core.models import demo_plan as tools
 from agent_core.models.demo_facts import Facts, Fields, good, listed, table_row, window_of
-from agent_core.models.demo_intent import Ask, Language, Want
+from agent_core.models.demo_intent import Ask, Language, Want, language_of
 from agent_core.models.demo_listing import names, overviews
 from agent_core.models.demo_turn import Turn
 from agent_core.models.demo_words import DIRECTIONS, Key, say
@@ -140,7 +140,11 @@ def _compared(all_data: Sequence[Fields], language: Language) -> list[str]:
 def _trend(data: Fields, language: Language, *, alone: bool) -> str:
     lines = [_trend_lead(data, language)]
     notes = (_fields(data, "trend").get("reason"), data.get("phase_note"))
-    lines += [f"- {str(note)[:1].upper()}{str(note)[1:]}" for note in notes if note]
+    for note in map(str, filter(None, notes)):
+        if (
+            language_of(note) == language
+        ):  # tools write in the person's language, not always this text's
+            lines.append(f"- {note[:1].upper()}{note[1:]}")
     if alone and data.get("change_pct") is not None:
         lines.append("- " + say(language, "change", data["change_pct"]))
     lines += [f"- {line}" for line in _indicators(_fields(data, "indicators"), language)]
