@@ -91,6 +91,10 @@ class Models(Section):
             cure = f"set {ready.key_env}"
             raise fault(f"{model} needs an API key", cure, f"providers.{name}.api_key")
 
+    def facts(self) -> dict[str, dict[str, object]]:
+        """`overrides` in the form that the catalogue takes."""
+        return {name: own.model_dump(exclude_none=True) for name, own in self.overrides.items()}
+
     def keyed(self) -> dict[str, str | None]:
         """The entries that have an API key, in order of the file, each with its own model or None."""
         return {

@@ -12,7 +12,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping, MutableMapping
 from types import TracebackType
-from typing import Any, TextIO, cast
+from typing import Any, TextIO
 
 from gateway.redact import Redactor
 
@@ -20,6 +20,8 @@ Announce = Callable[[str], None]
 Event = MutableMapping[str, Any]
 
 LEVEL_VARIABLE = "SWARMGATE_LOG_LEVEL"
+# What every record has; the rest came as `extra`.
+_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _QUIET = {
     "httpx": logging.WARNING,  # logs every request with its address, which holds Telegram's token
     "httpcore": logging.WARNING,
@@ -56,11 +58,11 @@ class Telemetry:
         self._out, self._err = out, err
         self._structlog = _structlog()
         self._render = self._json_line if as_json else self._console()
-        self._as_json = as_json
+        self.as_json = as_json
 
     def announce(self, text: str) -> None:
         """Tell the person at the terminal, or the collector of stdout; not redacted, since it hands out login codes."""
-        if self._as_json:
+        if self.as_json:
             text = self._json_line(None, "info", {"event": text, **_stamp("info")})
         print(text, file=self._out, flush=True)
 
@@ -120,16 +122,16 @@ class Telemetry:
         return json.dumps(event, ensure_ascii=False, default=str, separators=(",", ":"))
 
 
-def start(
-    env: Mapping[str, str] = os.environ, out: TextIO | None = None, err: TextIO | None = None
-) -> Telemetry:
-    """Set up logging for a command that runs. JSON where stdout is no terminal. Call it once, before anything logs."""
-    out = out or cast("TextIO", sys.stdout)
-    err = err or cast("TextIO", sys.stderr)
+def start(env: Mapping[str, str] = os.environ, *, quiet: bool = False) -> Telemetry:
+    """Set up logging for this process; call it once, before anything logs.
+
+    JSON where stdout is no terminal. `quiet` is for commands whose stdout is their result: warnings and worse, as text.
+    """
+    out, err = sys.stdout, sys.stderr
     level = logging.getLevelNamesMapping().get(
-        env.get(LEVEL_VARIABLE, "info").upper(), logging.INFO
+        env.get(LEVEL_VARIABLE, "warning" if quiet else "info").upper(), logging.INFO
     )
-    telemetry = Telemetry(out, err, as_json=not out.isatty(), level=level)
+    telemetry = Telemetry(out, err, as_json=not quiet and not out.isatty(), level=level)
     telemetry.configure()
     return telemetry
 
@@ -167,6 +169,7 @@ class _Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             event: Event = {"event": record.getMessage(), "logger": record.name}
+            event.update((k, v) for k, v in vars(record).items() if k not in _RECORD)
             if record.exc_info:
                 event["exc_info"] = record.exc_info
             self._telemetry.line(

@@ -17,7 +17,7 @@ structlog.contextvars.bind_contextvars(conversation="telegram:777:1")
 log = structlog.get_logger()
 log.info("started", token="abc", input_tokens=5, note="with planted-secret, 中文")
 log.debug("not shown")
-logging.getLogger("telegram.ext").warning("from %s", "a library")
+logging.getLogger("telegram.ext").warning("from %s", "a library", extra={"file": "a.yaml", "line": 3})
 logging.getLogger("httpx").info("GET https://api.telegram.org/bot1:planted-secret/getMe")
 warnings.warn("careful")
 try:
@@ -58,6 +58,8 @@ def test_every_line_of_both_streams_is_json_with_event_level_timestamp():
         ("error", "failed too"),
         ("critical", "uncaught error"),
     ]
+    assert err[1]["logger"] == "telegram.ext"
+    assert (err[1]["file"], err[1]["line"]) == ("a.yaml", 3)
     assert err[0]["conversation"] == "telegram:777:1"
     assert err[0]["token"] == "[redacted]"
     assert err[0]["input_tokens"] == 5

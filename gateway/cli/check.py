@@ -1,0 +1,158 @@
+"""`check`: what would stop the gateway, or is worth mending, each with its cure."""
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.config import find
+from gateway.cli.options import Config, Json
+from gateway.cli.output import err, finish, out, show
+from gateway.problems import Problem, SettingsError
+from gateway.settings import Settings, load
+
+LOOPBACK = {"127.0.0.1", "::1", "localhost"}
+TOKEN_LENGTH = 35  # characters of a Telegram token after its colon
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A problem, its id, and the folder whose creation or the file whose mode would mend it."""
+
+    id: str
+    problem: Problem
+    folder: Path | None = None
+    private: Path | None = None
+
+    def fix(self) -> bool:
+        """Mend it where that is safe; says whether it was."""
+        if self.folder is not None:
+            self.folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if self.private is not None:
+            self.private.chmod(0o600)
+        return self.folder is not None or self.private is not None
+
+
+def check(
+    fix: Annotated[bool, typer.Option("--fix", help="Create folders, close open files.")] = False,
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Check settings, presets, the data folder and the database. Exit 1 when there is a finding."""
+    raise typer.Exit(finish(lambda: report(config, fix=fix, as_json=as_json)))
+
+
+def report(config: Path | None, *, fix: bool, as_json: bool) -> int:
+    """Print all findings; those that `fix` mended are told but do not count."""
+    found = list(findings(config))
+    mended = [finding for finding in found if fix and finding.fix()]
+    left = [finding for finding in found if finding not in mended]
+    if as_json:
+        rows = [{"id": f.id, "fixed": f in mended, **f.problem.as_dict()} for f in found]
+        show(rows, (), as_json=True)
+    else:
+        for finding in found:
+            err(f"{'fixed' if finding in mended else 'found'} {finding.id}: {finding.problem}")
+        out(f"{len(left)} to mend" if left else "fine")
+    return 1 if left else 0
+
+
+def findings(config: Path | None) -> Iterator[Finding]:
+    """All findings; without usable settings only theirs."""
+    from gateway import preflight
+
+    try:
+        settings = load(find(config), os.environ)
+    except SettingsError as error:
+        yield from (Finding(f"settings.{p.key or 'file'}", p) for p in error.problems)
+        return
+    yield from (
+        Finding(f"preflight.{p.key or 'environment'}", p)
+        for p in preflight.check(settings.data_dir)
+    )
+    yield from _folders(settings)
+    yield from _secrets(settings)
+    yield from _presets(settings)
+    yield from _database(settings)
+
+
+def _folders(settings: Settings) -> Iterator[Finding]:
+    if settings.file is None:
+        return  # the embedded defaults need none
+    for key in ("data_dir", "presets_dir"):
+        folder: Path = getattr(settings, key)
+        if not folder.exists():
+            problem = Problem(
+                "there is no such folder", "swarmgate check --fix", str(folder), key=key
+            )
+            yield Finding(f"settings.{key}", problem, folder=folder)
+
+
+def _secrets(settings: Settings) -> Iterator[Finding]:
+    """Secrets that others may read or guess, or that look cut off."""
+    file = settings.file
+    if file is not None and file.stat().st_mode & 0o044:
+        text = file.read_text("utf-8")
+        if any(secret in text for secret in settings.secrets()):
+            problem = Problem(
+                "holds secrets and others may read it", f"chmod 600 {file}", str(file)
+            )
+            yield Finding("settings.mode", problem, private=file)
+    token = settings.http.console_token
+    if token and len(token.get_secret_value()) < 16 and settings.http.host not in LOOPBACK:
+        cure = "use 16 characters or more, or leave it out: one is made and kept"
+        yield Finding("settings.http.console_token", _at(settings, "http.console_token", cure))
+    telegram = settings.channels.telegram
+    if telegram.enabled and telegram.token:
+        rest = telegram.token.get_secret_value().partition(":")[2]
+        if len(rest) < TOKEN_LENGTH:
+            cure = "copy it whole from @BotFather"
+            yield Finding(
+                "settings.channels.telegram.token", _at(settings, "channels.telegram.token", cure)
+            )
+
+
+def _at(settings: Settings, key: str, cure: str) -> Problem:
+    return settings.refuse(key, "is too short", cure).problems[0]
+
+
+def _presets(settings: Settings) -> Iterator[Finding]:
+    from gateway.cli.presets import loaded
+
+    presets = loaded(settings)
+    for p in presets.problems:
+        problem = Problem(p.message, p.cure, p.file, p.line, p.column)
+        yield Finding(f"presets.{p.code}", problem)
+    if settings.preset not in presets.teams:
+        broken = settings.preset in presets.broken
+        message = (
+            f"the preset {settings.preset!r} is broken"
+            if broken
+            else f"there is no preset {settings.preset!r}"
+        )
+        cure = f"use one of: {', '.join(presets.teams)}"
+        yield Finding("settings.preset", settings.refuse("preset", message, cure).problems[0])
+
+
+def _database(settings: Settings) -> Iterator[Finding]:
+    from gateway.cli.admin import look, url_for
+    from gateway.db import DatabaseError
+    from gateway.schema import HEAD, KNOWN, revision
+
+    url = url_for(settings)
+    if url.startswith("sqlite") and not (settings.data_dir / "swarmgate.db").exists():
+        return  # the first start makes it
+    try:
+        found = look(url, revision)
+    except DatabaseError as error:
+        yield Finding("database", Problem(str(error)))
+        return
+    if found in {None, HEAD}:
+        return
+    older = found in KNOWN
+    message = f"has schema {found}, this version needs {HEAD}"
+    cure = "swarmgate migrate" if older else "update swarmgate, or restore a backup"
+    yield Finding("database.schema", Problem(message, cure, "the database"))

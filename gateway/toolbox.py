@@ -1,0 +1,21 @@
+"""The tools that this installation has, built from the settings; those of other packages join by entry point."""
+
+from agent_core.finance.sources.bundled import BundledSource
+from agent_core.finance.sources.chain import Sources
+from agent_core.tools.analysis import analysis_tools
+from agent_core.tools.chart import chart_tools
+from agent_core.tools.market import market_tools
+from agent_core.tools.registry import Registry, foreign_tools
+
+
+def toolbox() -> Registry:
+    """All tools. Prices are read at their first use, so that this is cheap."""
+    sources = Sources([BundledSource()])
+    return Registry(
+        [
+            *market_tools(sources),
+            *analysis_tools(sources),
+            *chart_tools(sources),
+            *foreign_tools(),
+        ]
+    )
