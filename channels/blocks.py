@@ -108,7 +108,7 @@ class _Scanner:
         end = self.at + 1
         closed = False
         while end < len(self.lines) and not _leaves(self.lines[end], quotes, column):
-            closed = _closes(self.lines[end], mark)
+            closed = _closes(self.lines[end], mark, quotes)
             end += 1
             if closed:
                 break
@@ -120,7 +120,7 @@ class _Scanner:
         if self.at + 1 >= len(self.lines):
             return None
         first, second = self.lines[self.at], self.lines[self.at + 1]
-        if "|" not in first or not _is_delimiter(second):
+        if "|" not in first or not is_delimiter(second):
             return None
         lead = _lead(first)
         quotes = lead.count(">")
@@ -152,8 +152,8 @@ def _leaves(line: str, quotes: int, column: int) -> bool:
     return bool(bare.strip()) and _columns(line[: len(line) - len(bare)]) < column
 
 
-def _closes(line: str, mark: str) -> bool:
-    bare = line.strip(" \t>\r\n")
+def _closes(line: str, mark: str, quotes: int) -> bool:
+    bare = line.strip(" \t>\r\n" if quotes else " \t\r\n")
     return len(bare) >= len(mark) and not bare.strip(mark[0])
 
 
@@ -180,7 +180,8 @@ def _unquoted(line: str) -> str:
     return line.lstrip(" \t>")
 
 
-def _is_delimiter(line: str) -> bool:
+def is_delimiter(line: str) -> bool:
+    """The line is the rule under a table's head."""
     bare = _unquoted(line).strip()
     if "-" not in bare or "|" not in bare or bare.strip("|-: \t"):
         return False
@@ -195,8 +196,8 @@ def _is_row(line: str, quotes: int) -> bool:
 
 def _build_table(lines: list[str], lead: str) -> Table:
     inner = _MARKER.sub(lambda marker: " " * len(marker.group()), lead)
-    grid = [cells(_unquoted(line)) for line in lines[2:]]
     top = cells(lines[0][len(lead) :])
+    grid = [_joined(cells(_unquoted(line)), len(top)) for line in lines[2:]]
     widths = column_widths([top, *grid])
     paddings = tuple(_padding(row, widths) for row in grid)
     head_padding = _padding(top, widths) + sum(widths) + 2 * len(widths)
@@ -214,3 +215,8 @@ def _build_table(lines: list[str], lead: str) -> Table:
 def _padding(row: list[str], widths: list[int]) -> int:
     spaces = sum(max(0, size - width(cell)) for size, cell in zip(widths, row, strict=False))
     return spaces + 2 * len(widths)
+
+
+def _joined(row: list[str], count: int) -> list[str]:
+    """Cells beyond the head's are shown in the last one."""
+    return row if len(row) <= count else [*row[: count - 1], " | ".join(row[count - 1 :])]

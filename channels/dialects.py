@@ -53,7 +53,7 @@ class Dialect(ABC):
     def mark(self, kind: Mark, pieces: list[str]) -> list[str]:
         """Marked pieces; the walker never nests a mark in itself."""
 
-    def heading(self, level: int, pieces: list[str]) -> list[str]:  # noqa: ARG002 - Discord has levels
+    def heading(self, level: int, pieces: list[str]) -> list[str]:
         """A heading of level 1 to 6."""
         return self.mark("bold", pieces)
 
@@ -73,22 +73,28 @@ class Dialect(ABC):
 class PlainText(Dialect):
     """No markup at all."""
 
-    def text(self, text: str) -> str:  # noqa: D102
+    def text(self, text: str) -> str:
+        """As it is."""
         return text
 
-    def code(self, text: str) -> str:  # noqa: D102
+    def code(self, text: str) -> str:
+        """As it is."""
         return Solid(text)
 
-    def pre(self, text: str, info: str) -> str:  # noqa: ARG002, D102
+    def pre(self, text: str, info: str) -> str:
+        """As it is."""
         return Pre(text)
 
-    def mark(self, kind: Mark, pieces: list[str]) -> list[str]:  # noqa: ARG002, D102
+    def mark(self, kind: Mark, pieces: list[str]) -> list[str]:
+        """As they are."""
         return pieces
 
-    def link(self, pieces: list[str], url: str) -> list[str]:  # noqa: D102
+    def link(self, pieces: list[str], url: str) -> list[str]:
+        """The text, then the address in parentheses."""
         return _with_address(self, pieces, url)
 
-    def quote(self, pieces: list[str]) -> list[str]:  # noqa: D102
+    def quote(self, pieces: list[str]) -> list[str]:
+        """Each line behind an angle."""
         return ["> " + "".join(pieces).strip("\n").replace("\n", "\n> ")]
 
 
@@ -103,31 +109,37 @@ class TelegramHtml(Dialect):
     indent = "\u2003"
     _TAGS: ClassVar[dict[Mark, str]] = {"bold": "b", "italic": "i", "strike": "s"}
 
-    def text(self, text: str) -> str:  # noqa: D102
+    def text(self, text: str) -> str:
+        """Escaped where the dialect has something to escape."""
         return html.escape(text, quote=False)
 
-    def code(self, text: str) -> str:  # noqa: D102
+    def code(self, text: str) -> str:
+        """Never inside a mark."""
         return Solid(f"<code>{self.text(text)}</code>") if text.strip() else text
 
-    def pre(self, text: str, info: str) -> str:  # noqa: D102
+    def pre(self, text: str, info: str) -> str:
+        """Never inside a quote."""
         language = _LANGUAGE.match(info.strip())
         body = self.text(text)
         if language:
             body = f'<code class="language-{language.group()}">{body}</code>'
         return Pre(f"<pre>{body}</pre>")
 
-    def mark(self, kind: Mark, pieces: list[str]) -> list[str]:  # noqa: D102
+    def mark(self, kind: Mark, pieces: list[str]) -> list[str]:
+        """Around all but code."""
         tag = self._TAGS[kind]
         return _around(pieces, Solid, lambda inner: f"<{tag}>{inner}</{tag}>")
 
-    def link(self, pieces: list[str], url: str) -> list[str]:  # noqa: D102
+    def link(self, pieces: list[str], url: str) -> list[str]:
+        """Where the platform opens such an address; else its text and the address."""
         if not _SCHEME.match(url):
             return _with_address(self, pieces, url)
         inner = "".join(pieces)
         address = html.escape(url.replace(" ", "%20"))
         return [f'<a href="{address}">{inner if inner.strip() else self.text(url)}</a>']
 
-    def quote(self, pieces: list[str]) -> list[str]:  # noqa: D102
+    def quote(self, pieces: list[str]) -> list[str]:
+        """Around all but blocks of code."""
         return _around(pieces, Pre, lambda inner: f"<blockquote>{inner}</blockquote>")
 
 

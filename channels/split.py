@@ -7,7 +7,7 @@ Pure and deterministic, so that the outbox can resume by part number. One pass o
 from bisect import bisect_right
 from collections.abc import Callable
 
-from channels.blocks import Block, Fence, Table, blocks
+from channels.blocks import Block, Fence, Table, blocks, is_delimiter
 from channels.boundaries import CODE, LINES, PROSE, Level, cut, is_heading, quote_prefix
 
 Measure = Callable[[str], int]
@@ -114,7 +114,8 @@ class _Packer:
     def _keeps(self, text: str, extra: int = 0) -> bool:
         """Push it if it fits into this part."""
         room = self._room()
-        if len(text) > room + _SLACK or self._measure(text.rstrip()) + extra > room:
+        bare = text.removesuffix("\n") if self._tail else text.rstrip()
+        if len(text) > room + _SLACK or self._measure(bare) + extra > room:
             return False
         self._push(text, extra)
         return True
@@ -149,17 +150,20 @@ class _Packer:
 
     def _add_table(self, table: Table) -> None:
         head = self._measure(table.head) + table.head_padding
-        if head * 2 > self._limit:
-            self._fill(table.text, LINES)
+        if head > self._limit:  # the head's line and its rule apart, so that neither is aligned
+            for line in (*table.opening.splitlines(keepends=True), *table.rows):
+                if is_delimiter(line):
+                    self.flush()
+                self._fill(line, LINES)
             return
         if self._room() < head + self._limit // 4:
-            self.flush(carry=self._limit // 4)
+            self.flush(carry=self._limit - head)
         self._push(table.opening, table.head_padding)
-        self._head = table.head
+        self._head = table.head if head * 2 <= self._limit else ""
         for row, padding in zip(table.rows, table.row_paddings, strict=True):
             if not self._keeps(row, padding):
                 self.flush()
-                self._used += table.head_padding
+                self._used += table.head_padding if self._head else 0
                 if not self._keeps(row, padding):
                     self._fill(row, LINES)
         self._close()
@@ -188,8 +192,8 @@ class _Packer:
         end = self._reach(text, start, room)
         if end > start:
             # A part that is well filled is worth a cut between lines, but not one inside a sentence.
-            if levels is PROSE and not fresh and room * 2 < self._limit:
-                levels = levels[:2]
+            if levels is not CODE and not fresh and room * 2 < self._limit:
+                levels = LINES[:1] if levels is LINES else levels[:2]
             stop = cut(text, start, end, levels, force=fresh)
             if stop > start:
                 return stop

@@ -146,8 +146,9 @@ class Walker:
         self._stack.append([])
 
     def _link_close(self, _: "Token") -> None:
-        pieces = self._stack.pop()
-        self._stack[-1].extend(self._dialect.link(pieces, self._urls.pop()))
+        pieces, url = self._stack.pop(), self._urls.pop()
+        # An address in angles may stand inside a link; the outer one wins.
+        self._stack[-1].extend(pieces if self._urls else self._dialect.link(pieces, url))
 
     def _table(self, tokens: Sequence["Token"], start: int) -> int:
         """Render the table that starts here; the index of its last token."""

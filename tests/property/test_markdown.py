@@ -1,0 +1,55 @@
+"""Any text becomes HTML that Telegram takes, and shows the same letters."""
+
+import re
+import unicodedata
+from collections import Counter
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+
+from channels.markdown import to_plain, to_telegram
+from channels.split import split, utf16_len
+from tests.property.markdown_texts import TEXTS
+from tests.property.telegram_html import visible
+
+QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
+FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+def letters(text: str) -> Counter[str]:
+    """Letters outside of ASCII: no markup is made of them, so none may vanish."""
+    return Counter(char for char in text if char > "\x7f" and unicodedata.category(char)[0] == "L")
+
+
+def check(text: str) -> None:
+    html = to_telegram(text)
+    shown = visible(html)
+    source = re.sub(r"^[ \t>]*(```|~~~)[^\n]*", "", text, flags=re.MULTILINE)
+    assert not letters(source) - letters(shown)
+    assert not letters(source) - letters(to_plain(text))
+
+
+def check_length(text: str, limit: int) -> None:
+    for part in split(text, limit, utf16_len):
+        assert utf16_len(visible(to_telegram(part))) <= limit, part
+
+
+@QUICK
+@given(TEXTS)
+def test_html_is_valid_and_keeps_the_letters(text: str) -> None:
+    check(text)
+
+
+@QUICK
+@given(TEXTS)
+def test_a_part_never_grows_over_the_limit_when_rendered(text: str) -> None:
+    check_length(text, 200)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@FULL
+@given(TEXTS)
+def test_html_is_valid_at_length(text: str) -> None:
+    check(text)
+    check_length(text, 150)
