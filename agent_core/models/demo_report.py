@@ -139,12 +139,7 @@ def _compared(all_data: Sequence[Fields], language: Language) -> list[str]:
 
 def _trend(data: Fields, language: Language, *, alone: bool) -> str:
     lines = [_trend_lead(data, language)]
-    notes = (_fields(data, "trend").get("reason"), data.get("phase_note"))
-    for note in map(str, filter(None, notes)):
-        if (
-            language_of(note) == language
-        ):  # tools write in the person's language, not always this text's
-            lines.append(f"- {note[:1].upper()}{note[1:]}")
+    lines += _notes(data, language)
     if alone and data.get("change_pct") is not None:
         lines.append("- " + say(language, "change", data["change_pct"]))
     lines += [f"- {line}" for line in _indicators(_fields(data, "indicators"), language)]
@@ -160,6 +155,13 @@ def _trend(data: Fields, language: Language, *, alone: bool) -> str:
         if key in data:
             lines.append("- " + say(language, key, _levels(data[key]) or say(language, "none")))
     return listed(lines)
+
+
+def _notes(data: Fields, language: Language) -> Iterator[str]:
+    """The tool's own words, where they are in this language: it writes in the person's, whatever this text is in."""
+    for note in (_fields(data, "trend").get("reason"), data.get("phase_note")):
+        if note and language_of(str(note)) == language:
+            yield f"- {str(note)[:1].upper()}{str(note)[1:]}"
 
 
 def _trend_lead(data: Fields, language: Language) -> str:
