@@ -7,15 +7,21 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import pytest_asyncio
 from playwright.async_api import BrowserContext, Page, expect
 
 from channels.types import Address, Button, Inbound, Preview, Step
 from channels.web.host import FileData, FileItem
+from tests.browser.conftest import OTHER_SCHEMES, WINDOWS
 from tests.browser.memory_host import Gateway
 from tests.browser.walk import Target, Walk, Window
 from tests.twins.receipt import MemoryReceipt
 
-pytestmark = [pytest.mark.browser, pytest.mark.slow]
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.asyncio(loop_scope="session"),
+]
 
 QUESTION = "How did GOOG do in 2012, and what does its trend look like?"
 STOP = (Button("Stop", "stop:1", "danger"),)
@@ -100,7 +106,7 @@ def turns() -> Turns:
     return Turns()
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def gateway(turns: Turns) -> AsyncIterator[Gateway]:
     gateway = Gateway(turns)
     await gateway.start()
@@ -113,13 +119,14 @@ def target(gateway: Gateway) -> Target:
     return Target(gateway.url, gateway.code())
 
 
-@pytest.fixture
+@pytest_asyncio.fixture(loop_scope="session")
 async def walk(page: Page, target: Target, pictures: Path | None) -> Walk:
     walk = Walk(page, target, pictures)
     await walk.log_in()
     return walk
 
 
+@pytest.mark.parametrize("window", [*WINDOWS, *OTHER_SCHEMES], ids=lambda w: w.name, indirect=True)
 async def test_a_question_brings_a_streamed_answer_with_steps_and_a_chart(
     walk: Walk, turns: Turns, gateway: Gateway, window: Window
 ) -> None:
@@ -175,6 +182,7 @@ async def test_markup_of_an_answer_is_shown_and_never_runs(walk: Walk) -> None:
     await expect(answer.locator("a[href^=javascript]")).to_have_count(0)
     link = answer.get_by_role("link", name="the docs")
     await expect(link).to_have_attribute("rel", "noopener noreferrer")
+    await expect(answer.locator("td").nth(1)).to_have_css("text-align", "right")
 
 
 async def test_a_reload_shows_the_history_and_the_running_answer(walk: Walk, turns: Turns) -> None:

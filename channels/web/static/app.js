@@ -93,7 +93,7 @@ async function press(messageId, data) {
     await postPress(current, messageId, data);
     return true;
   } catch (failure) {
-    problem(failure);
+    problem(failure.code === "offline" ? failure : t("press_failed"));
     return false;
   }
 }

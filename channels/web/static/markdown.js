@@ -12,6 +12,7 @@ const ALLOWED = {
   ],
   ALLOWED_ATTR: ["href", "title", "align", "start", "type", "checked", "disabled"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
+  ADD_URI_SAFE_ATTR: ["align", "start", "type", "checked", "disabled"], // else held against the pattern above
   RETURN_DOM_FRAGMENT: true,
 };
 

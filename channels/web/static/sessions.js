@@ -17,6 +17,7 @@ export class Sessions {
     this.opener.addEventListener("click", () => this.drawer(true));
     byId("drawer-close").addEventListener("click", () => this.drawer(false));
     byId("shade").addEventListener("click", () => this.drawer(false));
+    matchMedia("(max-width: 52rem)").addEventListener("change", () => this.drawer(false));
     document.addEventListener("keydown", (event) => {
       if (event.key === "Escape" && this.layout.classList.contains("drawer-open")) this.drawer(false);
     });
@@ -25,6 +26,7 @@ export class Sessions {
   drawer(open) {
     this.layout.classList.toggle("drawer-open", open);
     this.opener.setAttribute("aria-expanded", String(open));
+    document.querySelector("main").inert = open; // the keyboard stays in the drawer
     if (open) byId("drawer-close").focus();
     else if (document.activeElement?.closest("#drawer")) this.opener.focus();
   }
