@@ -144,7 +144,7 @@ async def test_a_question_brings_a_streamed_answer_with_steps_and_a_chart(
     await expect(page.locator("#stop")).to_be_visible()
     await walk.no_sideways_scroll()
     await walk.picture("2-streaming")
-    await page.locator("#stop").click()
+    await page.get_by_role("button", name="Stop").click()
     press = await asyncio.wait_for(gateway.presses.get(), 5)
     assert press.text == "stop:1"
     await expect(page.locator("#stop")).to_be_disabled()
