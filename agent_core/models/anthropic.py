@@ -117,6 +117,8 @@ class AnthropicModel:
     async def _call(self, content: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
         client = await self._ready()
         started = False
+        # The name goes by the side door: the SDK would warn at each call of a model that is to be retired.
+        content |= {"model": "", "extra_body": {"model": content["model"]}}
         try:
             async with client.messages.with_streaming_response.create(
                 **content, stream=True

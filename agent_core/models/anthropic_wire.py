@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -68,7 +69,7 @@ class Form:
 def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     """The JSON body. Byte-stable: equal requests give equal bodies."""
     normal = normalise(safe_ids(request.messages), request.breakpoints)
-    messages = [
+    messages: list[dict[str, Any]] = [
         {"role": m.role, "content": [_block(b, request, info, form) for b in m.blocks]}
         for m in normal.messages
     ]
@@ -102,7 +103,7 @@ def _mark(
 
     With an hour's life all have it, except the last one inside a tool loop (5-minute marks must stand behind).
     """
-    static = [part[-1] for part in (result.get("tools"), result.get("system")) if part]
+    static: list[dict[str, Any]] = [result[key][-1] for key in ("tools", "system") if key in result]
     moving = [_markable(messages[i]["content"], j) for i, j in places]
     found = [block for block in moving if block is not None][-(MAX_MARKS - len(static)) :]
     long = {"type": "ephemeral", "ttl": "1h"}
@@ -113,12 +114,11 @@ def _mark(
         found[-1]["cache_control"] = short
 
 
-def _markable(content: list[dict[str, Any] | None], index: int) -> dict[str, Any] | None:
+def _markable(content: Sequence[dict[str, Any] | None], index: int) -> dict[str, Any] | None:
     """The block at the place, or the next before it that may carry a mark: reasoning may not."""
-    for block in reversed(content[: index + 1]):
-        if block and "thinking" not in block["type"]:
-            return block
-    return None
+    return next(
+        (b for b in reversed(content[: index + 1]) if b and "thinking" not in str(b["type"])), None
+    )
 
 
 def _thinking(request: ModelRequest, max_tokens: int, form: Form) -> dict[str, Any]:

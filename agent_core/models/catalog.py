@@ -153,14 +153,14 @@ def smallest_cacheable(model: str) -> int:
 
 def _price(own: Mapping[str, Any], provider: str, model: str) -> Price | None:
     """The settings' price where it gives input and output, with gaps filled as in PCH-4; else the known one."""
-    given_in, given_out = own.get("input_per_mtok"), own.get("output_per_mtok")
-    if given_in is None and given_out is None:
+    into, out = own.get("input_per_mtok"), own.get("output_per_mtok")
+    if into is None and out is None:
         return price_of(provider, model)
-    known = None if given_in is not None and given_out is not None else price_of(provider, model)
-    into = given_in if given_in is not None else known and known.input
-    out = given_out if given_out is not None else known and known.output
     if into is None or out is None:
-        return None
+        known = price_of(provider, model)
+        if known is None:
+            return None
+        into, out = (known.input if into is None else into), (known.output if out is None else out)
     read, write = own.get("cache_read_per_mtok"), own.get("cache_write_per_mtok")
     return Price(
         float(into),

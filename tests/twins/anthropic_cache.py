@@ -1,0 +1,82 @@
+"""Prompt caching as Anthropic bills it, so that a changed byte early in a prefix shows up as a lost hit.
+
+Entries are written only at marks; a request looks back at most 20 blocks from each of its marks; an entry lives 5
+minutes (or an hour) after its last use; short prefixes make no entry.
+"""
+
+import hashlib
+import json
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.twins.anthropic_rules import blocks_of
+
+LOOK_BACK = 20
+LIFE = {"5m": 300.0, "1h": 3600.0}
+
+
+@dataclass
+class PrefixCache:
+    """The entries: hash of a prefix → when it dies, and its life. `smallest` is in tokens; `clock` in seconds."""
+
+    smallest: int = 1024
+    clock: Callable[[], float] = time.monotonic
+    entries: dict[str, tuple[float, float]] = field(default_factory=dict)
+    read_tokens: int = 0
+    written_tokens: int = 0
+
+    def read(self, body: dict[str, Any]) -> dict[str, Any]:
+        """The usage of a request; updates the entries."""
+        now = self.clock()
+        prefixes, marks = _prefixes(body)
+        total = prefixes[-1][1] if prefixes else 0
+        usable = {i: ttl for i, ttl in marks.items() if prefixes[i][1] >= self.smallest}
+        hit = max((self._hit(prefixes, i, now) for i in usable), default=0)
+        written = {"5m": 0, "1h": 0}
+        before = hit
+        for i, ttl in sorted(usable.items()):
+            digest, size = prefixes[i]
+            if size > before:
+                written[ttl] += size - before
+                before = size
+            self.entries[digest] = (now + LIFE[ttl], LIFE[ttl])
+        self.read_tokens += hit
+        self.written_tokens += sum(written.values())
+        return {
+            "input_tokens": total - max(before, hit),
+            "output_tokens": 1,
+            "cache_creation_input_tokens": sum(written.values()),
+            "cache_read_input_tokens": hit,
+            "cache_creation": {f"ephemeral_{k}_input_tokens": v for k, v in written.items()},
+            "service_tier": "standard",
+        }
+
+    def _hit(self, prefixes: list[tuple[str, int]], mark: int, now: float) -> int:
+        for digest, size in reversed(prefixes[max(0, mark - LOOK_BACK) : mark + 1]):
+            dies, life = self.entries.get(digest, (0.0, 0.0))
+            if dies > now:
+                self.entries[digest] = (now + life, life)
+                return size
+        return 0
+
+
+def _prefixes(body: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[int, str]]:
+    """(hash, tokens) of the prefix up to each block, and the places of the marks with their lives."""
+    system = body.get("system") or []
+    parts = [("tool", t) for t in body.get("tools") or []]
+    parts += [("system", b) for b in ([{"text": system}] if isinstance(system, str) else system)]
+    for message in body["messages"]:
+        parts += [(message["role"], b) for b in blocks_of(message)]
+    running = hashlib.sha256(str(body.get("model")).encode())
+    found, marks, size = [], {}, 0
+    for i, (kind, block) in enumerate(parts):
+        plain = {k: v for k, v in block.items() if k != "cache_control"}
+        text = json.dumps([kind, plain], sort_keys=True, ensure_ascii=False)
+        running.update(text.encode("utf-8", "surrogatepass"))
+        size += len(text)
+        found.append((running.hexdigest(), size // 4))
+        if mark := block.get("cache_control"):
+            marks[i] = mark.get("ttl", "5m")
+    return found, marks
