@@ -48,8 +48,8 @@ class TelegramChannel:
         self._config = config
         self._clock = clock
         # The two pools are apart, so that a full one never holds up the poll.
-        self._transport = Transport(POOL, config.read_timeout)
-        self._poll_transport = Transport(2, config.read_timeout)
+        self._transport = Transport(POOL, config.read_timeout, config.base_url)
+        self._poll_transport = Transport(2, config.read_timeout, config.base_url)
         self._bot = Bot(
             config.token,
             base_url=config.base_url,

@@ -38,6 +38,8 @@ class Stream:
 
     pace = 1.0
     first_after = 0.0
+    # How long `close` waits for a call on its way before it cuts it off; None: as long as the call may take.
+    patience: float | None = None
 
     def __init__(
         self,
@@ -74,14 +76,17 @@ class Stream:
     async def close(self) -> None:
         """End typing and previews; returns when the call that is on its way has ended.
 
-        That call is not cut off: a first message would be visible without our knowing it, and a late edit or draft
-        would come after the final text.
+        In groups that call is not cut off: a first message would be visible without our knowing it, and a late edit
+        would come after the final text. A draft or typing is cut off after a while: the answer does not wait for it.
         """
         self._timer.cancel()
         self._closing = True
         self._changed.set()
         if self._task is not None:
-            await asyncio.wait({self._task})
+            _, late = await asyncio.wait({self._task}, timeout=self.patience)
+            for task in late:
+                task.cancel()
+                await asyncio.wait({task})
 
     def _start(self) -> None:
         self._task = asyncio.create_task(self._run(), name=f"stream {self._place.address}")
@@ -164,6 +169,8 @@ class Stream:
 
 class DraftStream(Stream):
     """A private chat: one draft, which leaves nothing behind."""
+
+    patience = 1.0
 
     def __init__(
         self,

@@ -7,6 +7,8 @@ per call and no TLS context per client, and it tells what the outbox must know: 
 import json
 from collections.abc import Mapping
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 import aiohttp
 from telegram.error import BadRequest, NetworkError, TelegramError, TimedOut
@@ -41,6 +43,17 @@ def seconds(value: object, default: float) -> float:
     return float(value) if isinstance(value, int | float) else default
 
 
+def proxy_for(url: str) -> str | None:
+    """HTTPS_PROXY and the like: Telegram is not reachable directly from everywhere.
+
+    Asked once: aiohttp's own `trust_env` asks in a thread for every call.
+    """
+    parts = urlsplit(url)
+    if parts.hostname is None or proxy_bypass(parts.hostname):
+        return None
+    return getproxies().get(parts.scheme)
+
+
 def refuse_status(code: int, payload: bytes) -> None:
     """Raise for the statuses that the library maps too coarsely."""
     if code == 429:
@@ -69,10 +82,14 @@ def form(data: RequestData) -> aiohttp.FormData | Mapping[str, str]:
 
 
 class Transport(BaseRequest):
-    """Keep-alive connections, at most `pool` of them; opened at the first call, reopened after `shutdown`."""
+    """Keep-alive connections, at most `pool` of them; opened at the first call, reopened after `shutdown`.
 
-    def __init__(self, pool: int, read_timeout: float) -> None:
+    The proxy is the environment's for `base_url`.
+    """
+
+    def __init__(self, pool: int, read_timeout: float, base_url: str) -> None:
         self._pool = pool
+        self._proxy = proxy_for(base_url)
         self._read_timeout = read_timeout
         self._session: aiohttp.ClientSession | None = None
         self.last = b""  # the last answer, for an update that the library cannot read
@@ -99,7 +116,7 @@ class Transport(BaseRequest):
                 connector=connector,
                 headers={"User-Agent": USER_AGENT},
                 cookie_jar=aiohttp.DummyCookieJar(),
-                trust_env=True,  # HTTPS_PROXY: Telegram is not reachable directly from everywhere
+                proxy=self._proxy,
             )
         return self._session
 

@@ -5,6 +5,7 @@ import pytest
 from channels.errors import Ambiguous, ChannelError, FloodLimited, Gone, Refused, Unreachable
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.config import TelegramConfig
+from channels.telegram.transport import proxy_for
 from channels.types import Attachment, Button, Outbound
 from tests.twins.receipt import MemoryReceipt
 from tests.unit.channels.telegram_rig import CHAT, GROUP, PRIVATE, Rig, rig
@@ -93,6 +94,13 @@ async def test_no_connection_is_unreachable_and_the_token_is_never_told() -> Non
             await channel.send(Outbound(PRIVATE, "x"), MemoryReceipt())
         await channel.close()
         assert r.twin.token not in str(e.value)
+
+
+def test_the_proxy_is_the_environments(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("https_proxy", "http://proxy.example:3128")
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert proxy_for("https://api.telegram.org/bot") == "http://proxy.example:3128"
+    assert proxy_for("https://127.0.0.1/bot") is None
 
 
 @pytest.mark.parametrize(

@@ -170,6 +170,16 @@ async def test_a_first_message_on_its_way_at_close_is_in_the_receipt() -> None:
         assert [m.text for m in r.twin.replies(G)] == ["done"]
 
 
+async def test_the_answer_does_not_wait_for_a_draft_that_hangs() -> None:
+    async with rig(receiving=False, read_timeout=30.0) as r:
+        r.twin.fault("sendMessageDraft", hang=True)
+        stream = private(r)
+        await stream.show(Preview("so far"))
+        await r.twin.wait_call("sendMessageDraft", answered=False)
+        async with asyncio.timeout(4):
+            await stream.close()
+
+
 async def test_a_resumed_reply_goes_on_in_its_message() -> None:
     async with rig(receiving=False) as r:
         first = MemoryReceipt()
