@@ -9,25 +9,20 @@ from agent_core.runtime.team import Agent, Delegation, Limits, Policy, Status, T
 from swarm_presets import prompts
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.schema import (
+    AgentLimits,
     AgentPart,
     DelegationPart,
-    LimitsPart,
     ModelAlias,
     PoliciesPart,
     PolicyPart,
     PresetFile,
+    RunLimits,
     SupervisorPart,
 )
 
 AGENT_LIMITS = Limits()
 # The supervisor waits for its agents and writes the answer; 15 rounds as in the source design (guide "presets", 10).
-SUPERVISOR_LIMITS = Limits(
-    time=600.0,
-    tool_rounds=15,
-    input_tokens=60_000,
-    output_tokens=8_000,
-    output_chars=12_000,
-)
+SUPERVISOR_LIMITS = Limits(time=600.0, tool_rounds=15, output_tokens=8_000)
 _BOUNDS = tuple(field.name for field in fields(Limits))
 _TOOLS = "fallback_to_direct_tools"
 
@@ -77,7 +72,7 @@ def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
         tools=_names(part.tools),
         model=models.name(part.model),
         effort=models.effort(part.model),
-        limits=_limits(part.limits or LimitsPart(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+        limits=_limits(part.limits or RunLimits(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
     )
 
 
@@ -91,16 +86,16 @@ def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree:
         description=part.description or "",
         model=models.name(part.model),
         effort=models.effort(part.model),
-        limits=_limits(part.limits or LimitsPart(), AGENT_LIMITS, supervisor.limits.time),
+        limits=_limits(part.limits or AgentLimits(), AGENT_LIMITS, supervisor.limits.time),
         concurrency=part.concurrency or 1,
         context=context or "brief",
         policy=_policies(part.policy or PoliciesPart(), models, supervisor),
     )
 
 
-def _limits(part: LimitsPart, default: Limits, longest: float) -> Limits:
+def _limits(part: RunLimits, default: Limits, longest: float) -> Limits:
     """What is written over what is not; a default time gives way to a shorter one that is written."""
-    written = {name: v for name in _BOUNDS if (v := getattr(part, name)) is not None}
+    written = {name: v for name in _BOUNDS if (v := getattr(part, name, None)) is not None}
     time = written.get("time", min(default.time, longest))
     bounded = replace(
         default,

@@ -103,24 +103,28 @@ class ModelAlias(_Part):
     effort: Literal["low", "medium", "high"] | None = None
 
 
-class LimitsPart(_Part):
-    """Bounds of one run of one agent (guide "presets", 3)."""
+class RunLimits(_Part):
+    """Bounds of one turn of the supervisor (guide "presets", 3)."""
 
     time: Duration | None = None
     tool_timeout: Duration | None = None
     idle_timeout: Duration | None = None
     tool_rounds: Annotated[int, Field(ge=1, le=200)] | None = None
-    tool_calls: Annotated[int, Field(ge=1, le=2000)] | None = None
-    input_tokens: Tokens | None = None
     output_tokens: Tokens | None = None
-    output_chars: Annotated[int, Field(ge=200, le=1_000_000)] | None = None
     usd: Annotated[float, Field(gt=0, le=10_000)] | None = None
+
+
+class AgentLimits(RunLimits):
+    """Bounds of one delegation, with what goes into it and what comes out."""
+
+    input_tokens: Tokens | None = None
+    output_chars: Annotated[int, Field(ge=200, le=1_000_000)] | None = None
 
 
 class ContextPart(_Part):
     """What an agent sees of the supervisor's conversation."""
 
-    from_supervisor: Literal["task_only", "brief", "recent", "full"] | None = None
+    from_supervisor: Literal["task_only", "brief"] | None = None
 
 
 class PolicyPart(_Part):
@@ -157,14 +161,14 @@ class SupervisorPart(_Part):
     prompt: Prompt | None = None
     model: ModelName | None = None
     tools: Tools | None = None
-    limits: LimitsPart | None = None
+    limits: RunLimits | None = None
 
 
 class DefaultsPart(_Part):
     """What each agent has unless it says otherwise; the supervisor is not meant."""
 
     model: ModelName | None = None
-    limits: LimitsPart | None = None
+    limits: AgentLimits | None = None
     concurrency: Annotated[int, Field(ge=1, le=16)] | None = None
     context: ContextPart | None = None
     policy: PoliciesPart | None = None
@@ -205,7 +209,7 @@ class PresetFile(_Part):
 
 def schema_json() -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of a preset file, made from the models."""
-    made = _closed(PresetFile.model_json_schema())
+    made: dict[str, Any] = _closed(PresetFile.model_json_schema())
     made["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     return made
 

@@ -27,9 +27,7 @@ from swarm_presets.positions import (
 from swarm_presets.problems import Problem, nearest, problem, suggest
 from swarm_presets.schema import PresetFile
 
-MAX_PASSES = (
-    8  # each pass mends what it found; a misspelled map inside a misspelled map needs one more
-)
+MAX_PASSES = 8  # each mends what it found; a misspelled map inside a misspelled map needs one more
 
 _STAND_INS: dict[str, str | int] = {"version": 1, "name": "unnamed"}
 

@@ -7,7 +7,7 @@ plain words, tags, more than one document, and files or nesting of a size that n
 import re
 
 import yaml
-from yaml.composer import Composer
+from yaml.composer import Composer, ComposerError
 from yaml.parser import Parser
 from yaml.reader import Reader, ReaderError
 from yaml.resolver import BaseResolver
@@ -26,12 +26,14 @@ from swarm_presets.positions import (
 )
 from swarm_presets.problems import Problem, problem
 
-MAX_CHARACTERS = 500_000  # a preset with its prompts inside has some thousands
+MAX_CHARACTERS = 200_000  # a preset with its prompts inside has some thousands
 MAX_NODES = (
     20_000  # aliases count each time they are used, so a small file cannot unfold into a huge one
 )
 MAX_DEPTH = 40
 
+_TOO_MUCH = "the file is nested too deeply or has too many values"
+_FLATTER = "write it flatter, and keep long prompts in files"
 _BEGIN = "a preset begins with `version: 1`"
 _ONCE = "Each key may stand once; the first would have been lost."
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
@@ -54,6 +56,19 @@ class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
         Parser.__init__(self)
         Composer.__init__(self)
         BaseResolver.__init__(self)
+        self._depth = 0
+        self._left = MAX_NODES
+
+    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
+        """One node with all below it; stops early where no preset goes."""
+        self._left -= 1
+        self._depth += 1
+        if self._left < 0 or self._depth > MAX_DEPTH:
+            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
+            raise ComposerError(None, None, _TOO_MUCH, mark)
+        node = super().compose_node(parent, index)
+        self._depth -= 1
+        return node
 
 
 def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
@@ -74,8 +89,6 @@ def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
         found = _marked(error, source)
     except ReaderError as error:
         found = _unreadable(error, text, source)
-    except RecursionError:
-        found = _refused(source, "the file is nested too deeply", "write it flatter")
     except _GivenUpError as stop:
         found = stop.problem
     return None, [*reader.problems, found]
@@ -100,8 +113,7 @@ class _TreeReader:
     def node(self, node: yaml.Node, depth: int) -> Node:
         self._left -= 1
         if depth > MAX_DEPTH or self._left < 0:
-            message = "the file is nested too deeply or has too many values"
-            raise _GivenUpError(problem("SW001", message, self._span(node), "write it flatter"))
+            raise _GivenUpError(problem("SW001", _TOO_MUCH, self._span(node), _FLATTER))
         if self._tagged(node):
             return Unknown(self._span(node))
         if isinstance(node, yaml.ScalarNode):
@@ -173,6 +185,8 @@ def _marked(error: yaml.MarkedYAMLError, source: Source) -> Problem:
     span = Span(source, line, column, 1)
     if text[column - 1 : column] == "\t":
         return problem("SW001", "a tab where YAML wants spaces", span, "indent with spaces")
+    if error.problem == _TOO_MUCH:
+        return problem("SW001", _TOO_MUCH, span, _FLATTER)
     said = " ".join(filter(None, (error.context, error.problem)))
     return problem("SW001", f"not YAML: {said}", span, _cure(said))
 

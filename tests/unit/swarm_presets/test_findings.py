@@ -54,6 +54,13 @@ def test_keys_that_nothing_enforces_are_refused(key: str, tmp_path: Path) -> Non
     ]
 
 
+@pytest.mark.parametrize("limit", ["input_tokens: 20k", "output_chars: 900", "tool_calls: 5"])
+def test_limits_that_do_not_bound_a_supervisor_are_refused(limit: str, tmp_path: Path) -> None:
+    text = f"version: 1\nname: desk\nsupervisor: {{limits: {{{limit}}}}}\n"
+    (tmp_path / "desk.yaml").write_text(text)
+    assert [p.code for p in load_folder(tmp_path, tools=TOOLS).problems] == ["SW101"]
+
+
 @pytest.mark.parametrize("key", ["memory", "grounding", "output", "skills"])
 def test_agent_keys_that_nothing_enforces_are_refused(key: str, tmp_path: Path) -> None:
     text = "version: 1\nname: desk\nsupervisor: {}\nagents:\n  research: {role: R, prompt: P, tools: [], KEY: {}}\n"
