@@ -12,7 +12,7 @@ from gateway.problems import OperatorError, Problem
 FOLDERS = ("data", "presets")
 # Shipped without their dots, so that no tool takes them for files of this repository.
 STARTER = {
-    "swarmgate.yaml": "swarmgate.yaml",
+    "swarmgate.yaml": "settings.yaml",
     ".env.example": "env.example",
     ".gitignore": "gitignore",
     "presets/README.md": "presets.md",
