@@ -1,7 +1,7 @@
 """Claude, through the `anthropic` SDK.
 
 The SDK signs, sends and reads statuses; the events are read as bytes (see sse.py for why) and folded in
-anthropic_wire.py. It retries nothing itself: FallbackModel knows whether another provider should answer instead.
+anthropic_events.py. It retries nothing itself: FallbackModel knows whether another provider should answer instead.
 """
 
 import asyncio
@@ -13,7 +13,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
-from agent_core.models.anthropic_wire import Fold, Form, Ttl, body, thinking_form
+from agent_core.models.anthropic_events import Fold
+from agent_core.models.anthropic_wire import Form, Ttl, body, thinking_form
 from agent_core.models.failures import of_sdk, transport_errors
 from agent_core.models.sse import frames
 from agent_core.models.stream import StreamLimits, closing, drain, watch

@@ -72,8 +72,9 @@ async def watch(
     async with closing(source) as items:
         while True:
             until, over = min((due, phase), (began + limits.total, "total"))
+            clock = asyncio.timeout_at(until)
             try:
-                async with asyncio.timeout_at(until) as clock:
+                async with clock:
                     item = await anext(items)
             except StopAsyncIteration:
                 return
