@@ -6,6 +6,7 @@ ChannelError
 ├── Ambiguous         it may or may not have been sent (time-out or reset after the request left)
 ├── Refused           the platform refuses this content for good (carries what it said)
 ├── Gone              the chat is closed to us for good (blocked, kicked, deleted)
+├── UnknownChannel    no such channel, or not that account, is switched on
 └── BadCredentials    the token is refused: the channel cannot run
 """
 
@@ -40,3 +41,7 @@ class Gone(ChannelError):
 
 class BadCredentials(ChannelError):
     """The platform refuses the token."""
+
+
+class UnknownChannel(ChannelError):
+    """No channel serves this address."""

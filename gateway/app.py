@@ -11,13 +11,8 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from agent_core.finance.sources.bundled import BundledSource
-from agent_core.finance.sources.chain import Sources
 from agent_core.runtime.session import Services
-from agent_core.tools.analysis import analysis_tools
-from agent_core.tools.chart import chart_tools
-from agent_core.tools.market import market_tools
-from agent_core.tools.registry import Registry, foreign_tools
+from agent_core.tools.registry import Registry
 from channels.base import CanMenu, Channel
 from channels.manager import ChannelManager
 from channels.terminal.channel import TerminalChannel
@@ -38,6 +33,7 @@ from gateway.runner import TurnRunner
 from gateway.schema import open_database
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
+from gateway.toolbox import toolbox
 from gateway.web_host import GatewayWebHost
 from swarm_presets.loader import load_folder
 
@@ -45,20 +41,6 @@ log = logging.getLogger(__name__)
 GRACE_S = 10.0
 SEND_GRACE_S = 5.0
 OWNER = "me"  # the person whom the printed code logs in
-
-
-def tools_of(settings: Settings) -> Registry:
-    """Every tool there is: ours on the settings' sources, and those of other packages."""
-    del settings  # data.sources has one value in this version
-    sources = Sources([BundledSource()])
-    return Registry(
-        [
-            *market_tools(sources),
-            *analysis_tools(sources),
-            *chart_tools(sources),
-            *foreign_tools(),
-        ]
-    )
 
 
 @dataclass(slots=True)
@@ -91,7 +73,7 @@ async def build(settings: Settings) -> Core:
 
 def _wire(settings: Settings, db: Database) -> Core:
     clock = SystemClock()
-    registry = tools_of(settings)
+    registry = toolbox()
     models = ModelHouse(settings.models, clock)
     teams = _teams(settings, registry)
     channels = ChannelManager()

@@ -21,8 +21,14 @@ from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
 from agent_core.types import ArtifactRef
 from channels.base import Channel
-from channels.errors import Ambiguous, ChannelError, FloodLimited, Gone, Refused
-from channels.manager import UnknownChannel
+from channels.errors import (
+    Ambiguous,
+    ChannelError,
+    FloodLimited,
+    Gone,
+    Refused,
+    UnknownChannel,
+)
 from channels.types import Address, Attachment, Button, Outbound
 from gateway.db import Database
 from gateway.tables import Outbox as OutboxTable

@@ -12,7 +12,7 @@ from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
 from channels.base import CanStream, Channel, PreviewStream
-from channels.manager import UnknownChannel
+from channels.errors import UnknownChannel
 from channels.types import Address, Button
 from gateway import inbox, outbox
 from gateway.commands import Asked, Commands

@@ -309,6 +309,7 @@ def _report(
             "retryable": decision.retryable,
             "retries_left": decision.retries_left,
             "fallback_tools": list(decision.fallback_tools),
+            "delegate_to": decision.delegate_to,
             "instruction": decision.instruction,
         },
     }

@@ -62,6 +62,7 @@ def restriction(rows: Sequence[Row], turn_id: int, agent: Agent) -> Restriction:
     if not failed:
         return Restriction()
     only = frozenset(name for o in failed for name in o["fallback_tools"])
+    bound = all(o["fallback_tools"] for o in failed)  # a policy that names none sets no bound
     refused = tuple(
         (
             f"{DELEGATE}{o['agent']}",
@@ -69,4 +70,4 @@ def restriction(rows: Sequence[Row], turn_id: int, agent: Agent) -> Restriction:
         )
         for o in failed
     )
-    return Restriction(only=only, refused=refused)
+    return Restriction(only=only if bound else None, refused=refused)
