@@ -1,0 +1,63 @@
+# Two commands do everything on a machine with git, make and Python 3.11 or newer: make demo, make test.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
+	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
+	&& { echo $$p; break; }; done)
+# pip is quiet and asks nothing; an index of one's own comes through pip's usual settings
+PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
+PYTEST := $(BIN)/python -m pytest
+# Two workers halve the time on two cores; PYTEST_ARGS takes anything else, such as -k NAME.
+WORKERS ?= 2
+SOURCES := agent_core channels gateway swarm_presets
+
+.DEFAULT_GOAL := help
+.PHONY: help demo dev test test-slow check format bench clean
+
+help:  ## list the commands
+	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
+
+$(BIN)/python:
+	@test -n "$(PYTHON)" || { echo "Python 3.11 or newer was not found: install it, or name it: make PYTHON=/path/to/python3" >&2; exit 2; }
+	@$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); echo "$(PYTHON) cannot make environments: install its venv module (Debian: apt install python3-venv)" >&2; exit 2; }
+
+$(VENV)/.installed: pyproject.toml | $(BIN)/python
+	@echo "installing into $(VENV) …"
+	@$(PIP) --editable .
+	@touch $@
+
+$(VENV)/.installed-dev: pyproject.toml | $(BIN)/python
+	@echo "installing into $(VENV), with the tools of development …"
+	@$(PIP) --editable '.[dev]'
+	@touch $@ $(VENV)/.installed
+
+demo: $(VENV)/.installed  ## start the gateway with the embedded defaults; prints the address of the web chat
+	@exec $(BIN)/swarmgate demo
+
+dev: $(VENV)/.installed-dev  ## make the environment of development
+
+test: $(VENV)/.installed-dev  ## all tests but the slow ones
+	$(PYTEST) -m "not slow" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
+
+test-slow: $(VENV)/.installed-dev  ## kills, races, full property profiles, browser walks
+	$(PYTEST) -m slow $(PYTEST_ARGS)
+
+check: $(VENV)/.installed-dev  ## lint, format, types, layers, wheel
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/pyright --pythonpath $(BIN)/python
+	$(BIN)/lint-imports
+	$(PYTEST) tests/architecture $(PYTEST_ARGS)
+
+format: $(VENV)/.installed-dev  ## format all code
+	$(BIN)/ruff check --fix-only .
+	$(BIN)/ruff format .
+
+bench: $(VENV)/.installed-dev  ## the path of a message, measured
+	$(BIN)/python tests/bench/path.py $(BENCH_ARGS)
+
+clean:  ## remove the environment and what tools left behind
+	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	find $(SOURCES) tests -name __pycache__ -prune -exec rm -rf {} +
