@@ -1,4 +1,4 @@
-"""Supervision of channels: each runs in an owned task and is started again when it ends; one stream in, sending by address."""
+"""Supervision of channels: each in an owned task, started again when it ends; one stream in, sending by address."""
 
 import asyncio
 import logging
@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from channels.base import Channel, Emit, Receipt
-from channels.errors import BadCredentials, ChannelError
+from channels.errors import BadCredentials, ChannelError, UnknownChannel
 from channels.types import Address, Outbound
 
 log = logging.getLogger(__name__)
@@ -16,10 +16,6 @@ log = logging.getLogger(__name__)
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 60.0
 HEALTHY_AFTER_S = 300.0  # a run of this length starts the back-off anew
-
-
-class UnknownChannel(ChannelError):
-    """No running channel has this address."""
 
 
 class State(StrEnum):

@@ -32,6 +32,7 @@ from gateway.outbox import Outbox
 from gateway.runner import TurnRunner
 from gateway.schema import open_database
 from gateway.settings import Settings
+from gateway.talk import converse, dial, near
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
 from gateway.web_host import GatewayWebHost
@@ -103,6 +104,34 @@ def _wire(settings: Settings, db: Database) -> Core:
     engine_busy.append(engine)
     intake = Intake(db, clock, settings, commands, engine, senders, runner.fresh, channels.get)
     return Core(db, clock, models, commands, engine, senders, intake, channels)
+
+
+async def chat(
+    settings: Settings, *, user: str, session: str | None, text: str | None, as_json: bool
+) -> int:
+    """Talk in the terminal: to the running engine, or by running one for as long as the talk lasts."""
+    files = settings.data_dir / "files"
+    line = await dial(settings.data_dir / "control.sock", user, session)
+    if line is not None:
+        try:
+            return await converse(line, text=text, as_json=as_json, files=files)
+        finally:
+            line.close()
+    core = await build(settings)
+    terminal = TerminalChannel()
+    try:
+        await core.channels.start([terminal], core.intake.accept)
+        await core.models.settle()
+        await core.senders.start()
+        await core.engine.start()
+        async with near(terminal, user, session) as line_here:
+            return await converse(line_here, text=text, as_json=as_json, files=files)
+    finally:
+        await core.engine.stop(GRACE_S)
+        await core.senders.stop(SEND_GRACE_S)
+        await core.channels.stop()
+        await core.models.close()
+        await core.db.close()
 
 
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:

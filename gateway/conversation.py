@@ -106,12 +106,14 @@ def choose(conn: Connection, conversation_id: str, **values: str) -> None:
 
 def raise_epoch(conn: Connection, conversation_id: str) -> int:
     """Begin a run: every append of an earlier one is fenced from now on."""
-    return conn.execute(
+    raised = (
         update(_CONVERSATION)
         .where(_CONVERSATION.c.id == conversation_id)
         .values(epoch=_CONVERSATION.c.epoch + 1)
         .returning(_CONVERSATION.c.epoch)
-    ).scalar_one()
+    )
+    epoch: int = conn.execute(raised).scalar_one()
+    return epoch
 
 
 def epoch_of(conn: Connection, conversation_id: str) -> int:
@@ -119,4 +121,5 @@ def epoch_of(conn: Connection, conversation_id: str) -> int:
     query = select(_CONVERSATION.c.epoch).where(_CONVERSATION.c.id == conversation_id)
     if conn.dialect.name == "postgresql":
         query = query.with_for_update(read=True)
-    return conn.execute(query).scalar_one()
+    epoch: int = conn.execute(query).scalar_one()
+    return epoch

@@ -32,6 +32,9 @@ class ModelHouse:
         self._made: dict[str, Model] = {}
         self._locals: dict[str, str] = {}
         self.default = settings.default
+        self._settled = asyncio.Event()
+        if settings.default != AUTO:
+            self._settled.set()
 
     async def settle(self) -> str:
         """Decide what `auto` is; returns one line that says which and why (empty when the settings name one)."""
@@ -46,6 +49,7 @@ class ModelHouse:
         self.default = choice.model
         if choice.base_url:
             self._locals[choice.provider] = choice.base_url
+        self._settled.set()
         return choice.why["en"]
 
     def choices(self) -> list[str]:
@@ -64,7 +68,8 @@ class ModelHouse:
         return bool(model) and (provider in self._settings.providers or provider in self._locals)
 
     async def prepare(self, names: Iterable[str]) -> None:
-        """Make these models ready for `get`. Raises UnknownModel."""
+        """Make these models ready for `get`; waits until `auto` is settled. Raises UnknownModel."""
+        await self._settled.wait()
         missing = [name for name in names if self._resolve(name) not in self._made]
         for name in missing:
             await asyncio.to_thread(self._make, self._resolve(name))
