@@ -296,7 +296,7 @@ def test_the_example_file_loads():
 
 
 def test_loading_is_quick(tmp_path: Path):
-    """Start-up time is a product feature. Measured beside pydantic's own import, since machines differ: 0.8 of it."""
+    """Start-up time is a product feature. Measured beside pydantic's own import, since machines differ (0.45 of it)."""
     path = written(tmp_path, "version: 1\nhttp: {port: 80}\n")
     code = (
         "import time; began = time.process_time()\n"
@@ -310,4 +310,4 @@ def test_loading_is_quick(tmp_path: Path):
         float(subprocess.run([sys.executable, "-c", code], capture_output=True, check=True).stdout)
         for _ in range(3)
     ]
-    assert min(runs) < 2
+    assert min(runs) < 1.5
