@@ -172,7 +172,7 @@ class TerminalClient:
             if item[1] in self._seen:
                 return
             self._seen.add(item[1])
-        if self._items and self._items[-1][0] == "preview":
+        elif self._items and self._items[-1][0] == "preview":
             self._items.pop()
         self._items.append(item)
         self._arrived.set()

@@ -13,48 +13,48 @@ MARKS = {"b", "i", "u", "s"}
 KNOWN = MARKS | {"a", "code", "pre", "blockquote"}
 
 
-class BadHtml(AssertionError):
+class BadHtmlError(AssertionError):
     """Telegram would refuse it, or show it otherwise than meant."""
 
 
 def visible(html: str) -> str:
-    """The text that Telegram shows. Raises BadHtml."""
+    """The text that Telegram shows. Raises BadHtmlError."""
     stack: list[str] = []
     shown: list[str] = []
     at = 0
     while at < len(html):
         match = _TOKEN.match(html, at)
         if match is None:
-            raise BadHtml(f"stray angle at {at}: {html[at : at + 40]!r}")
+            raise BadHtmlError(f"stray angle at {at}: {html[at : at + 40]!r}")
         at = match.end()
         closing, tag, attributes, text = match.groups()
         if text is not None:
             if "&" in _ENTITY.sub("", text):
-                raise BadHtml(f"bare ampersand in {text!r}")
+                raise BadHtmlError(f"bare ampersand in {text!r}")
             shown.append(unescape(text))
         elif closing:
             if not stack or stack.pop() != tag:
-                raise BadHtml(f"</{tag}> closes nothing")
+                raise BadHtmlError(f"</{tag}> closes nothing")
         else:
             _check_open(tag, attributes, stack)
             stack.append(tag)
     if stack:
-        raise BadHtml(f"unclosed {stack}")
+        raise BadHtmlError(f"unclosed {stack}")
     return "".join(shown)
 
 
 def _check_open(tag: str, attributes: str, stack: list[str]) -> None:
     if tag not in KNOWN:
-        raise BadHtml(f"unknown tag {tag}")
+        raise BadHtmlError(f"unknown tag {tag}")
     if not _ATTRIBUTES.get(tag, re.compile("")).fullmatch(attributes):
-        raise BadHtml(f"bad attributes {attributes!r} of {tag}")
+        raise BadHtmlError(f"bad attributes {attributes!r} of {tag}")
     if tag in stack:
-        raise BadHtml(f"{tag} inside itself")
+        raise BadHtmlError(f"{tag} inside itself")
     if tag == "code" and stack == ["pre"]:
         return
     if {"code", "pre"} & set(stack):
-        raise BadHtml(f"{tag} inside code")
+        raise BadHtmlError(f"{tag} inside code")
     if tag in {"code", "pre"} and (MARKS | {"a"}) & set(stack):
-        raise BadHtml(f"{tag} inside {stack}")
+        raise BadHtmlError(f"{tag} inside {stack}")
     if tag in {"pre", "blockquote"} and stack:
-        raise BadHtml(f"{tag} inside {stack}")
+        raise BadHtmlError(f"{tag} inside {stack}")
