@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
+from gateway.cli.output import said_by_driver
 from gateway.settings import Settings
 
 if TYPE_CHECKING:
@@ -31,7 +32,7 @@ def look(url: str, work: "Callable[[Connection], T]") -> T:
         try:
             return await database.read(work)
         except SQLAlchemyError as error:
-            said = str(getattr(error, "orig", error)).strip().split("\n")[0]
+            said = said_by_driver(error)
             raise DatabaseError(f"the database cannot be read: {said}; check `database`") from error
         finally:
             await database.close()

@@ -45,6 +45,9 @@ def say(problems: Iterable[Problem]) -> None:
 
 def refusal(error: Exception) -> list[Problem] | None:
     """What a person can mend about this error, or None for a defect of ours."""
+    from sqlalchemy.exc import DatabaseError as DriverError
+    from sqlalchemy.exc import OperationalError
+
     from channels.errors import BadCredentials
     from gateway.access import UnknownCode
     from gateway.db import DatabaseError
@@ -56,7 +59,17 @@ def refusal(error: Exception) -> list[Problem] | None:
         return [Problem(str(error))]  # these say what, where and the cure by themselves
     if isinstance(error, BadCredentials):
         return [Problem(str(error) or "the platform refuses the token", "check channels.*.token")]
+    if isinstance(error, OperationalError) or type(error) is DriverError:  # others are defects
+        cure = "check `database` and `data_dir`, and that nothing else holds them"
+        return [Problem(f"the database cannot be used: {said_by_driver(error)}", cure)]
+    if isinstance(error, OSError) and error.filename:
+        return [Problem((error.strerror or "fails").lower(), "check it", str(error.filename))]
     return None
+
+
+def said_by_driver(error: Exception) -> str:
+    """The first line of what the database's own client said; SQLAlchemy's additions help nobody here."""
+    return str(getattr(error, "orig", error)).strip().split("\n")[0]
 
 
 def finish(command: Callable[[], int], tell: Callable[[Iterable[Problem]], None] = say) -> int:

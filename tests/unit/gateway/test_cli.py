@@ -212,6 +212,15 @@ def test_check_knows_a_newer_database(swarmgate: Command):
     assert "newer swarmgate" in swarmgate("migrate", code=2)
 
 
+def test_a_database_that_is_none_is_said_in_one_line(swarmgate: Command):
+    Path("data").mkdir()
+    Path("data/swarmgate.db").write_bytes(b"not a database, but long enough to be looked at" * 100)
+    said = swarmgate("users", "list", code=2)
+    assert said.count("\n") == 1
+    assert "file is not a database" in said
+    assert "file is not a database" in swarmgate("check", code=1)
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
