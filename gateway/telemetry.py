@@ -24,7 +24,11 @@ LEVEL_VARIABLE = "SWARMGATE_LOG_LEVEL"
 _RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _QUIET = {
     "httpx": logging.WARNING,  # logs every request with its address, which holds Telegram's token
+    "httpx2": logging.WARNING,
     "httpcore": logging.WARNING,
+    "httpcore2": logging.WARNING,
+    "anthropic": logging.WARNING,
+    "openai": logging.WARNING,
     "telegram": logging.WARNING,
     "aiohttp.access": logging.WARNING,
     "asyncio": logging.WARNING,

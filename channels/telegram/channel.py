@@ -144,7 +144,7 @@ class TelegramChannel:
         while True:
             try:
                 me = await self._bot.get_me()
-                return Me(me.id, me.username or "")
+                return Me(me.id, me.username or "", self.account)
             except InvalidToken as e:
                 raise BadCredentials("the token is refused by Telegram") from e
             except TelegramError as e:

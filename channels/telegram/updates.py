@@ -11,10 +11,11 @@ from channels.types import Address, Attachment, Author, Inbound, Kind
 
 @dataclass(frozen=True, slots=True)
 class Me:
-    """The bot as getMe describes it."""
+    """The bot as getMe describes it; `account` is what its addresses carry."""
 
     id: int
     username: str
+    account: str
 
     def is_named(self, mention: str) -> bool:
         """Whether `@name` is the bot; names ignore case."""
@@ -42,7 +43,7 @@ def _press(query: CallbackQuery, me: Me) -> Inbound | None:
         return None
     thread = _thread(message) if isinstance(message, Message) else None
     return Inbound(
-        address=Address("telegram", str(me.id), str(message.chat.id), thread),
+        address=Address("telegram", me.account, str(message.chat.id), thread),
         key=f"cb:{query.id}",
         author=_author(query.from_user),
         text=query.data or "",
@@ -69,7 +70,7 @@ def _message(message: Message, me: Me, policy: Mention) -> Inbound | None:
         replied = None  # every message of a topic "replies" to the service message that opened it
     to_me = replied is not None and replied.from_user is not None and replied.from_user.id == me.id
     return Inbound(
-        address=Address("telegram", str(me.id), str(message.chat.id), _thread(message)),
+        address=Address("telegram", me.account, str(message.chat.id), _thread(message)),
         key=f"m:{message.chat.id}:{message.message_id}",
         author=_author(user),
         text=text,
