@@ -59,7 +59,7 @@ def test_unknown_names_get_a_hint() -> None:
     with pytest.raises(UnknownKindError, match="did you mean telegram") as caught:
         kind("telegramm")
     assert caught.value.near == "telegram"
-    with pytest.raises(UnknownKindError, match="there are: .*terminal"):
+    with pytest.raises(UnknownKindError, match=r"there are: .*terminal"):
         kind("smoke signals")
 
 
