@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from agent_core.errors import Fenced
+from agent_core.errors import Fenced, Reload
 from agent_core.events import ToolFinished, ToolProgress, ToolStarted
 from agent_core.ports import NewBlob
 from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
@@ -128,8 +128,8 @@ async def _run_batch(
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(call)) for call in batch]
-    except* Fenced as fenced:  # one is enough to know; the group has cancelled the others
-        raise fenced.exceptions[0] from None
+    except* (Fenced, Reload) as left:  # one is enough to know; the group has cancelled the others
+        raise left.exceptions[0] from None
     return sorted((task.result() for task in tasks), key=lambda row: row.seq)
 
 
@@ -177,6 +177,8 @@ async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
     try:
         async with asyncio.timeout(None if math.isinf(seconds) else seconds):
             output = await spec.call(_context(run, call), call.args)
+    except (Fenced, Reload):
+        raise  # of a delegation: its rows belong to somebody else, or must be read again
     except ToolFailure as e:
         return _Done(_failure(call, str(e)))
     except TimeoutError:

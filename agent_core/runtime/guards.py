@@ -1,12 +1,11 @@
 """Guards against a model that goes round in circles.
 
-Exact: the same tool with the same arguments three times in the last six calls (DOM-1). Fuzzy: the same tool, equal short
-arguments, and long ones (50 characters or more) that are nearly the same, three times (DOM-2); short arguments are only
-compared exactly, so a batch over ten symbols with one long shared text never trips (DOM-6). The check comes before the
-call is dispatched (DOM-5), and the window is one turn.
+Exact: the same tool with the same arguments three times in the last six calls (DOM-1). Fuzzy: the same tool, equal
+short arguments, and long texts (50 characters or more) that are nearly the same, three times (DOM-2); short texts and
+data are only compared exactly, so neither ten symbols with one long shared text nor a sweep over parameters trips
+(DOM-6). The check comes before the call is dispatched (DOM-5), and the window is one turn.
 """
 
-import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -62,10 +61,9 @@ def _alike(a: dict[str, Any], b: dict[str, Any]) -> bool:
     return all(_jaccard(long_a[key], long_b[key]) >= SIMILAR for key in long_a)
 
 
-def _parted(args: dict[str, Any]) -> tuple[dict[str, str], dict[str, str]]:
-    texts = {k: v if isinstance(v, str) else json.dumps(v, sort_keys=True) for k, v in args.items()}
-    long = {k: v for k, v in texts.items() if len(v) >= LONG}
-    return long, {k: v for k, v in texts.items() if k not in long}
+def _parted(args: dict[str, Any]) -> tuple[dict[str, str], dict[str, Any]]:
+    long = {k: v for k, v in args.items() if isinstance(v, str) and len(v) >= LONG}
+    return long, {k: v for k, v in args.items() if k not in long}
 
 
 def _jaccard(a: str, b: str) -> float:

@@ -5,6 +5,8 @@ stored; the caller stores it in the transaction that ends the turn or the delega
 """
 
 from collections.abc import AsyncIterator, Sequence
+from dataclasses import replace
+from itertools import chain, count
 from typing import cast
 
 from agent_core.assembly.builder import build
@@ -30,7 +32,7 @@ from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.restrict import End, restriction, rounds
 from agent_core.runtime.run import Ended, Reason, Run
-from agent_core.types import NewRow, Row, RowKind, Usage
+from agent_core.types import Block, NewRow, Row, RowKind, ToolUse, Usage
 
 _ENDS: dict[str, Reason] = {"end": "done", "max_tokens": "max_tokens", "refusal": "refusal"}
 
@@ -48,7 +50,7 @@ async def run_agent(run: Run) -> Ended:
         if _over_budget(run, rows):
             return _ended(run, rows, None, "over_budget")
         await _steer(run, rows)
-        finished = await _call_model(run, rows)
+        finished = with_new_ids(await _call_model(run, rows), rows)
         if finished.stop != "tool_use" or not finished.message.calls:
             return _ended(run, rows, finished, _ENDS.get(finished.stop, "done"))
         ended = restriction(rows, turn, run.agent).ended
@@ -90,6 +92,23 @@ async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
     finished = await _read(run, request)
     run.emit(Used(finished.model, finished.usage, run.label))
     return finished
+
+
+def with_new_ids(finished: FinishedChunk, rows: Sequence[Row]) -> FinishedChunk:
+    """The message with call ids that are new in the session: results, intents and child sessions hang on them.
+
+    Some servers count from 0 in each answer, so a second `call_0` would pass for one that has its result already.
+    """
+    taken = {call.id for row in rows for call in row.message.calls}
+    blocks: list[Block] = []
+    for block in finished.message.blocks:
+        if isinstance(block, ToolUse):
+            names = chain([block.id or "call"], (f"{block.id or 'call'}-{n}" for n in count(2)))
+            new_id = next(name for name in names if name not in taken)
+            taken.add(new_id)
+            block = replace(block, id=new_id)  # noqa: PLW2901 - the block as it is stored
+        blocks.append(block)
+    return replace(finished, message=replace(finished.message, blocks=tuple(blocks)))
 
 
 async def _read(run: Run, request: ModelRequest) -> FinishedChunk:
