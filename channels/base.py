@@ -4,13 +4,14 @@ A channel has no agent and no database in it. It turns platform updates into `In
 """
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from aiohttp import web
 
 from channels.types import Address, Attachment, Inbound, Outbound, Preview
 
 Emit = Callable[[Inbound], Awaitable[None]]
+Mark = Literal["received", "done", "failed", "waiting"]
 
 
 class Receipt(Protocol):
@@ -47,6 +48,7 @@ class Channel(Protocol):
     """
 
     name: str
+    account: str
 
     async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
         """Receive until cancelled. `ready` is called once, when updates flow.
@@ -114,6 +116,32 @@ class CanMenu(Protocol):
 
     async def menu(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
         """Set (name, description) pairs for a language code, or for all others (None)."""
+        ...
+
+
+@runtime_checkable
+class CanReact(Protocol):
+    """Marks a person's message with an emoji: received, done, failed, waiting for somebody."""
+
+    async def react(self, address: Address, message_id: str, mark: Mark | None) -> None:
+        """Set the bot's one mark on a message (None: take it away). Failures are ignored: a mark is never vital."""
+        ...
+
+
+@runtime_checkable
+class CanHome(Protocol):
+    """Has a page of its own for each person."""
+
+    async def home(self, person: str, out: Outbound) -> None:
+        """Show this as the person's page (Author.id)."""
+        ...
+
+
+class Seen(Protocol):
+    """What a channel without redelivery asks the gateway after a gap: where it was, and up to what it has seen."""
+
+    async def places(self, channel: str, account: str) -> Sequence[tuple[Address, str]]:
+        """(address, key of the newest stored Inbound) of each known place, most recently used first."""
         ...
 
 

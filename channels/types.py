@@ -32,10 +32,15 @@ class Address:
 
 
 class Kind(StrEnum):
-    """What came in."""
+    """What came in. BUTTON: `text` is the button's data. FORM: `text` is the form's data, `fields` what was filled in.
+
+    HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through `CanHome`.
+    """
 
     MESSAGE = "message"
     BUTTON = "button"
+    FORM = "form"
+    HOME = "home"
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,12 +65,37 @@ class Attachment:
 
 
 @dataclass(frozen=True, slots=True)
+class Field:
+    """A line of a form. `name` comes back with what was filled in; `value` is what stands there first."""
+
+    name: str
+    label: str
+    value: str = ""
+    multiline: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """What a press may open where the platform has dialogs (Slack and Discord modals). `data` as in Button."""
+
+    title: str
+    data: str
+    fields: tuple[Field, ...]
+    submit: str = "OK"
+
+
+@dataclass(frozen=True, slots=True)
 class Button:
-    """A button. `data` comes back in the press, at most 64 bytes (Telegram's limit)."""
+    """A button. `data` comes back in the press, at most 64 bytes (Telegram's limit).
+
+    With a `form`, a channel that has dialogs opens it and emits Kind.FORM when it is submitted; others emit
+    Kind.BUTTON, and the gateway asks for the values in words. More than five buttons may be shown as a menu.
+    """
 
     label: str
     data: str
     style: Literal["plain", "primary", "danger"] = "plain"
+    form: Form | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +118,7 @@ class Inbound:
     reply_to: str | None = None
     callback: str | None = None
     attachments: tuple[Attachment, ...] = ()
+    fields: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
