@@ -124,7 +124,7 @@ async def chat(
         await core.models.settle()
         await core.senders.start()
         await core.engine.start()
-        async with near(terminal, user, session) as line_here:
+        with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
         await core.engine.stop(GRACE_S)
@@ -135,7 +135,8 @@ async def chat(
 
 
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:
-    presets = load_folder([settings.presets_dir], tools=registry.names)
+    models = frozenset(f"{provider}/*" for provider in settings.models.providers)
+    presets = load_folder([settings.presets_dir], tools=registry.names, models=models)
     for problem in presets.problems:
         log.warning(
             "preset_problem",

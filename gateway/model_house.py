@@ -5,8 +5,7 @@ a thread: for the default right after the channels are up, for others when they 
 """
 
 import asyncio
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable
 
 from agent_core.models.catalog import info
 from agent_core.models.demo import DemoModel
@@ -40,12 +39,7 @@ class ModelHouse:
         """Decide what `auto` is; returns one line that says which and why (empty when the settings name one)."""
         if self._settings.default != AUTO:
             return ""
-        keyed = {
-            name: entry.model
-            for name, entry in self._settings.providers.items()
-            if entry.api_key is not None and entry.api_key.get_secret_value()
-        }
-        choice = await discover(keyed)
+        choice = await discover(self._settings.keyed())
         self.default = choice.model
         if choice.base_url:
             self._locals[choice.provider] = choice.base_url
@@ -101,7 +95,7 @@ class ModelHouse:
         provider = name.partition("/")[0]
         entry = self._settings.providers.get(provider) or Provider(base_url=self._locals[provider])
         key = entry.api_key.get_secret_value() if entry.api_key is not None else ""
-        facts = info(name, self._overrides(), entry.kind)
+        facts = info(name, self._settings.facts(), entry.kind)
         if entry.kind == "anthropic":
             from agent_core.models.anthropic import AnthropicModel, warm
 
@@ -112,9 +106,3 @@ class ModelHouse:
         openai.warm()
         base_url = entry.base_url or self._locals.get(provider)
         return openai.OpenAIModel(facts, provider=provider, api_key=key, base_url=base_url)
-
-    def _overrides(self) -> Mapping[str, Mapping[str, Any]]:
-        return {
-            name: {k: v for k, v in override if v is not None}
-            for name, override in self._settings.overrides.items()
-        }

@@ -1,38 +1,22 @@
 """`swarmgate chat`: through the control socket of a running engine, or, where none runs, by taking the role itself."""
 
 import asyncio
-import contextlib
 import json
+import signal
 import sys
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+import uuid
+from collections.abc import AsyncIterator, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from channels.terminal.channel import TerminalChannel
+from channels.terminal.dialogue import Client, Dialogue, lines_of
+from channels.terminal.files import save
+from channels.terminal.screen import Screen
 from gateway.control import LINE_LIMIT, decode, place_of
 
 ANSWER_LIMIT_S = 900.0  # longer than any turn may take
-
-
-class Line(Protocol):
-    """A person's end of a chat, near or far."""
-
-    async def say(self, text: str, key: str | None = None) -> object:
-        """Say something; returns when it is on its way (far) or durable (near)."""
-        ...
-
-    async def press(self, data: str) -> object:
-        """Press a button."""
-        ...
-
-    def items(self) -> AsyncIterator[Any]:
-        """Previews and messages."""
-        ...
-
-    def close(self) -> None:
-        """Hang up."""
-        ...
 
 
 class SocketLine:
@@ -42,21 +26,23 @@ class SocketLine:
         self._reader = reader
         self._writer = writer
 
-    async def say(self, text: str, key: str | None = None) -> None:
-        """See Line."""
+    async def say(self, text: str, key: str | None = None) -> str:
+        """Say something; returns its key when it is on its way."""
+        key = key or uuid.uuid4().hex
         await self._send({"op": "say", "text": text, "key": key})
+        return key
 
     async def press(self, data: str) -> None:
-        """See Line."""
+        """Press a button."""
         await self._send({"op": "press", "data": data})
 
     async def items(self) -> AsyncIterator[Any]:
-        """See Line; ends when the engine stops."""
+        """Previews and messages; ends when the engine stops."""
         while line := await self._reader.readline():
             yield decode(json.loads(line))
 
     def close(self) -> None:
-        """See Line."""
+        """Hang up."""
         self._writer.close()
 
     async def _send(self, data: dict[str, Any]) -> None:
@@ -75,10 +61,8 @@ async def dial(path: Path, user: str, session: str | None) -> SocketLine | None:
     return line
 
 
-@asynccontextmanager
-async def near(
-    terminal: TerminalChannel, user: str, session: str | None
-) -> AsyncIterator[Line]:
+@contextmanager
+def near(terminal: TerminalChannel, user: str, session: str | None) -> Iterator[Client]:
     """A line within this process, which has taken the engine role."""
     client = terminal.connect(user, place_of(user, session), None)
     try:
@@ -87,41 +71,28 @@ async def near(
         client.close()
 
 
-async def converse(line: Line, *, text: str | None, as_json: bool, files: Path) -> int:
+async def converse(line: Client, *, text: str | None, as_json: bool, files: Path) -> int:
     """One message and its answer, or a dialogue until the end of input. Returns the exit code."""
-    from channels.terminal.screen import Screen
+    if text is not None and as_json:
+        return await _once(line, text, files)
+    dialogue = Dialogue(line, Screen(sys.stdout, files))
+    asyncio.get_running_loop().add_signal_handler(signal.SIGINT, dialogue.interrupt)
+    if text is not None:
+        return 0 if await dialogue.ask(text) else 1
+    await dialogue.run(lines_of(sys.stdin))
+    return 0
 
-    if text is None:
-        return await Screen(line, files=files).run()
-    return await _once(line, text, as_json=as_json, files=files)
 
-
-async def _once(line: Line, text: str, *, as_json: bool, files: Path) -> int:
+async def _once(line: Client, text: str, files: Path) -> int:
+    """One message; its answer as one JSON object with the paths of its files."""
     await line.say(text)
     async with asyncio.timeout(ANSWER_LIMIT_S):
         async for item in line.items():
             if item[0] != "message":
                 continue
             _, message_id, out = item
-            saved = save(out.attachments, files)
-            if as_json:
-                body = {"id": message_id, "text": out.text, "files": saved}
-                sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
-            else:
-                sys.stdout.write("\n".join([out.text, *saved]) + "\n")
+            saved = [str(save(files, f.name, f.data or b"")) for f in out.attachments]
+            body = {"id": message_id, "text": out.text, "files": saved}
+            sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
             return 0
     return 1
-
-
-def save(attachments: Any, folder: Path) -> list[str]:
-    """Write files into a folder; their paths."""
-    paths: list[str] = []
-    for file in attachments:
-        folder.mkdir(parents=True, exist_ok=True)
-        path = folder / Path(file.name).name
-        with contextlib.suppress(OSError):
-            path.write_bytes(file.data or b"")
-            paths.append(str(path))
-    return paths
-
-
