@@ -7,7 +7,7 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, insert, select, update
+from sqlalchemy import Connection, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gateway.settings_access import Access
@@ -65,17 +65,16 @@ def _add(conn: Connection, person: str, name: str, now: dt.datetime) -> None:
 
 
 def _pairing_code(conn: Connection, person: str, name: str, now: dt.datetime) -> str:
-    row = conn.execute(
-        select(_PAIRING.c.code, _PAIRING.c.expires_at).where(_PAIRING.c.person_id == person)
-    ).first()
-    if row is not None and row.expires_at > now:
-        return str(row.code)
-    conn.execute(delete(_PAIRING).where(_PAIRING.c.person_id == person))
+    conn.execute(
+        delete(_PAIRING).where(_PAIRING.c.person_id == person, _PAIRING.c.expires_at <= now)
+    )
     code = "".join(secrets.choice(_LETTERS) for _ in range(4)) + f"-{secrets.randbelow(10_000):04}"
     expires = now + dt.timedelta(hours=PAIRING_HOURS)
     values = {"code": code, "person_id": person, "name": name, "expires_at": expires}
-    conn.execute(insert(_PAIRING), values)
-    return code
+    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
+    conn.execute(make(_PAIRING).on_conflict_do_nothing(index_elements=["person_id"]), values)
+    kept = select(_PAIRING.c.code).where(_PAIRING.c.person_id == person)
+    return str(conn.execute(kept).scalar_one())
 
 
 def approve(conn: Connection, code: str, now: dt.datetime) -> dict[str, str]:

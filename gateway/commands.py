@@ -138,5 +138,7 @@ def request_stop(conn: Connection, asked: Asked, access: Access, turn_id: int | 
     principal = conn.execute(_TURN.select().where(_TURN.c.id == running)).one().principal
     if asked.person != principal and access.role(asked.person) != "operator":
         return say("not_yours", asked.language)
-    conn.execute(update(_TURN).where(_TURN.c.id == running).values(status="stopping"))
-    return ""
+    still = _TURN.c.status.in_(("running", "waiting", "stopping"))  # it may be ending right now
+    mark = update(_TURN).where(_TURN.c.id == running, still).values(status="stopping")
+    marked = conn.execute(mark.returning(_TURN.c.id)).first()
+    return say("nothing_runs", asked.language) if marked is None else ""

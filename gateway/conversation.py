@@ -8,7 +8,8 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, delete, select, update
+from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables import Session
@@ -73,8 +74,9 @@ def ensure(
         return found
     session_id = new_session_id()
     ensure_session(conn, session_id, owner, now)
+    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     conn.execute(
-        insert(_CONVERSATION),
+        make(_CONVERSATION).on_conflict_do_nothing(index_elements=["id"]),
         {
             "id": conversation_id,
             "address": str(address),
@@ -86,7 +88,12 @@ def ensure(
             "created_at": now,
         },
     )
-    return Lane(conversation_id, address, private, session_id, "", "", 0, owner)
+    made = find(conn, conversation_id)
+    if made is None:
+        raise LookupError(f"the conversation {conversation_id} cannot be made")
+    if made.session_id != session_id:  # another message was first in the same moment
+        conn.execute(delete(_SESSION).where(_SESSION.c.id == session_id))
+    return made
 
 
 def renew(conn: Connection, lane: Lane, owner: str, now: dt.datetime) -> str:

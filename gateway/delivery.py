@@ -53,7 +53,10 @@ class Delivery:
             self._task.cancel()
             await asyncio.wait([self._task])
         if self._stream is not None:
-            await self._stream.close()
+            try:
+                await self._stream.close()
+            except Exception:  # a preview that cannot end must not keep the answer back
+                log.exception("preview_failed")
 
     @property
     def steps(self) -> tuple[Step, ...]:
@@ -64,7 +67,10 @@ class Delivery:
         while True:
             await self._changed.wait()
             self._changed.clear()
-            await stream.show(self._preview())
+            try:
+                await stream.show(self._preview())
+            except Exception:  # the next state may be shown; the answer does not hang on it
+                log.exception("preview_failed")
 
     def _preview(self) -> Preview:
         return Preview(

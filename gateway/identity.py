@@ -21,6 +21,6 @@ def language_of(text: str, platform: str | None, setting: str, own: str = "") ->
             return "zh" if fixed == "zh" else "en"
     if _HAN.search(text):
         return "zh"
-    if re.search(r"[A-Za-z]{2}", text) and not text.startswith("/"):
+    if re.search(r"[A-Za-z]{2}", text) and not text.startswith(("/", "!")):
         return "en"
     return "zh" if (platform or "").lower().startswith("zh") else "en"

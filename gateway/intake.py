@@ -32,7 +32,10 @@ MAX_CHARS = 100_000
 
 @dataclass(slots=True)
 class _Taken:
-    """What the transaction decided. `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press."""
+    """What the transaction decided.
+
+    `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press; `again`: it had come before.
+    """
 
     row_id: int = 0
     author: str = ""
@@ -40,6 +43,7 @@ class _Taken:
     stop: bool = False
     letter: tuple[int, Draft] | None = None
     toast: str = ""
+    again: bool = False
 
 
 class Intake:
@@ -73,8 +77,11 @@ class Intake:
         author = person_id(inbound.address, inbound.author)
         allowance = self._rate.check(author, self._clock.monotonic())
         taken = await self._db.write(lambda conn: self._take(conn, inbound, author, allowance))
-        if taken is not None:
-            await self._act(inbound, taken)
+        if taken is None:
+            return
+        if taken.again:
+            self._rate.forgive(author, allowance)
+        await self._act(inbound, taken)
 
     async def _act(self, inbound: Inbound, taken: _Taken) -> None:
         lane = conversation.lane_id(inbound.address)
@@ -83,12 +90,12 @@ class Intake:
         if taken.wake:
             self._fresh(lane)
             self._engine.wake(lane, taken.author)
+        if taken.stop and not await self._engine.cancel(lane):
+            self._engine.wake(lane, taken.author)  # the mark is durable; whoever runs next sees it
         if inbound.callback is not None:
             channel = self._channel(inbound.address)
             if isinstance(channel, CanAnswerButtons):
                 await channel.answer(inbound.callback, taken.toast)
-        if taken.stop and not await self._engine.cancel(lane):
-            self._engine.wake(lane, taken.author)  # the mark is durable; whoever runs next sees it
 
     def _take(
         self, conn: Connection, inbound: Inbound, author: str, allowance: Allowance
@@ -105,12 +112,15 @@ class Intake:
             log.warning("message_denied", extra={"person": author, "conversation": lane.id})
             return None
         way = route(inbound.text, inbound.kind)
+        if way.to == "button" or way.name == "stop":
+            allowance = Allowance.TAKE  # whoever wrote too much can still stop it
         waits = verdict.allowed and allowance is Allowance.TAKE and way.to in ("turn", "lane")
         waits = waits and len(inbound.text) <= MAX_CHARS
         status = InboxStatus.NEW if waits else InboxStatus.DONE
         row_id = inbox.insert_row(conn, inbound, lane.id, author, status, now)
         if row_id is None:
-            return None
+            # Nothing new. Its first delivery may have ended between the commit and the wake-up.
+            return _Taken(author=author, wake=waits, again=True)
         taken = _Taken(row_id, author, wake=waits)
         if not waits:
             language = language_of(
@@ -132,11 +142,11 @@ class Intake:
         code: str | None,
         allowance: Allowance,
     ) -> None:
-        if code is not None:
-            text = say("pairing", asked.language, code=code, hours=access.PAIRING_HOURS)
-        elif allowance is not Allowance.TAKE:
+        if allowance is not Allowance.TAKE:
             limit = self._settings.sessions.rate_limit.messages_per_minute
             text = say("rate", asked.language, limit=limit) if allowance is Allowance.TELL else ""
+        elif code is not None:
+            text = say("pairing", asked.language, code=code, hours=access.PAIRING_HOURS)
         elif len(inbound.text) > MAX_CHARS:
             text = say("too_long", asked.language, chars=len(inbound.text), limit=MAX_CHARS)
         elif inbound.kind is Kind.BUTTON:
@@ -150,7 +160,7 @@ class Intake:
 
     def _press(self, conn: Connection, taken: _Taken, asked: Asked) -> str:
         """A button press; what it has to say is shown as the answer of the press, not as a message."""
-        turn_id = int(asked.route.rest) if asked.route.rest.isdigit() else 0
+        turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":
             taken.toast = request_stop(conn, asked, self._settings.access, turn_id)
             taken.stop = not taken.toast

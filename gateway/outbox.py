@@ -16,6 +16,8 @@ from typing import Any
 
 from sqlalchemy import Connection, select, update
 from sqlalchemy.dialects import postgresql, sqlite
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
@@ -89,11 +91,15 @@ def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.dateti
         at=now,
         sent_at=None,
     )
-    ready = statement.on_conflict_do_update(
-        index_elements=["turn_id", "key"],
-        set_={"body": statement.excluded.body, "status": statement.excluded.status},
-    ).returning(_OUTBOX.c.id)
-    row_id: int = conn.execute(ready).scalar_one()
+    new = statement.excluded
+    # a preview that becomes visible late must not open again what is ready
+    kept = (
+        {"key": new.key}
+        if status is OutboxStatus.OPEN
+        else {"body": new.body, "status": new.status}
+    )
+    upsert = statement.on_conflict_do_update(index_elements=["turn_id", "key"], set_=kept)
+    row_id: int = conn.execute(upsert.returning(_OUTBOX.c.id)).scalar_one()
     return row_id
 
 
@@ -169,10 +175,15 @@ class Outbox:
         self._sleep = sleep
         self._lanes: dict[str, deque[Letter]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._mine: set[int] | None = set()  # handed in before `start`: not to be taken up twice
 
     async def start(self) -> None:
         """Take up what was ready when the process ended."""
-        for row in await self._db.read(_ready):
+        rows = await self._db.read(_ready)
+        mine, self._mine = self._mine or set(), None
+        for row in rows:
+            if row.id in mine:
+                continue
             draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
             ids = json.loads(row.ids)
             receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
@@ -186,6 +197,8 @@ class Outbox:
 
     def send(self, letter: Letter) -> None:
         """Queue a letter behind the others of its place. Returns at once."""
+        if self._mine is not None:
+            self._mine.add(letter.row_id)
         self._lanes.setdefault(letter.lane, deque()).append(letter)
         if letter.lane not in self._tasks:
             self._tasks[letter.lane] = asyncio.create_task(self._serve(letter.lane))
@@ -207,9 +220,17 @@ class Outbox:
 
     async def _serve(self, lane: str) -> None:
         letters = self._lanes[lane]
+        failures = 0
         try:
             while letters:
-                await self._deliver(letters[0])
+                try:
+                    await self._deliver(letters[0])
+                except Exception:  # mostly the database is away; the place goes on when it is back
+                    log.exception("reply_waits", extra={"outbox": letters[0].row_id})
+                    await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+                    failures += 1
+                    continue
+                failures = 0
                 letters.popleft()
         finally:
             self._tasks.pop(lane, None)
@@ -239,7 +260,9 @@ class Outbox:
             except ChannelError as e:
                 tries += 1
                 log.info("reply_delayed", extra={"outbox": letter.row_id, "reason": str(e)})
-            except Exception:  # noqa: BLE001 - a channel's defect must not lose the reply or stop the place
+            except (DBAPIError, PoolTimeoutError):
+                raise  # the receipt could not be kept: no fault of the channel
+            except Exception:  # a channel's defect must not lose the reply or stop the place
                 tries += 1
                 log.exception("reply_failed", extra={"outbox": letter.row_id})
                 if tries >= len(BACKOFF):

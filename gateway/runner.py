@@ -19,7 +19,7 @@ from gateway.commands import Asked, Commands
 from gateway.db import Database
 from gateway.delivery import Delivery
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, Place, begin
+from gateway.engine.begin import Begun, Place, begin, stop_asked
 from gateway.engine.journal import Fence, TurnJournal
 from gateway.identity import Language, language_of
 from gateway.intake import notice
@@ -73,8 +73,10 @@ class TurnRunner:
     async def close_stopped(self, conversation_id: str) -> None:
         """See Runner."""
         said = self._said.pop(conversation_id, None)
+        if not await self.db.read(lambda conn: stop_asked(conn, conversation_id)):
+            return  # it ended by itself in this moment; what was cut off is a later turn
         begun = await self._begin(conversation_id)
-        if begun is not None and begun.resumed:
+        if begun is not None and begun.stopping:
             await self._turn(begun, stop=True, said=said() if said else "")
 
     async def _begin(self, conversation_id: str) -> Begun | None:
@@ -130,7 +132,7 @@ class TurnRunner:
     async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
         if stop:
             await turn.stop(said)
-        elif begun.resumed and begun.item.attempts >= ATTEMPTS:
+        elif begun.resumed and begun.item.attempts + 1 >= ATTEMPTS:
             await turn.quarantine()
         else:
             self._said[begun.lane.id] = lambda: turn.said
@@ -149,8 +151,11 @@ class TurnRunner:
         model = begun.lane.model
         try:
             await self.models.prepare(_models(team, model))
-        except UnknownModel as e:
-            problem = say("model_missing", language, name=str(e))
+        except Exception as e:  # a model that cannot be made is said, never tried for ever
+            if not isinstance(e, UnknownModel):
+                log.exception("model_not_ready", extra={"turn": begun.turn_id})
+            name = str(e) if isinstance(e, UnknownModel) else model or team.supervisor.model
+            problem = say("model_missing", language, name=name)
             model = "demo"
             await self.models.prepare([model])
         turn = Turn(self.services, team, journal, person, delivery.emit, model)

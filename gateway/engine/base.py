@@ -24,7 +24,10 @@ class Runner(Protocol):
         ...
 
     async def close_stopped(self, conversation_id: str) -> None:
-        """After a step was cancelled because a person asked to stop: end its turn, from what is stored."""
+        """After a step was cancelled because a person asked to stop: end its turn, from what is stored.
+
+        A turn that nobody asked to stop (it began in the same moment) stays open; the next `step` goes on with it.
+        """
         ...
 
     async def open(self) -> list[tuple[str, str]]:

@@ -116,6 +116,13 @@ def _open(
     )
 
 
+def stop_asked(conn: Connection, conversation_id: str) -> bool:
+    """Whether a person has asked to stop the open turn of this conversation."""
+    turn_id = inbox.running_turn(conn, conversation_id)
+    query = select(_TURN.c.status).where(_TURN.c.id == turn_id)
+    return turn_id is not None and conn.execute(query).scalar() == "stopping"
+
+
 def words(item: Item) -> Block:
     """A person's words as a block, with a line for each file that came along."""
     lines = [item.text] if item.text else []
@@ -123,7 +130,7 @@ def words(item: Item) -> Block:
     return Text(own_words("\n".join(lines)))
 
 
-def first_row(item: Item, place: Place, private: bool, now: dt.datetime) -> NewRow:  # noqa: FBT001 - a fact of the lane
+def first_row(item: Item, place: Place, private: bool, now: dt.datetime) -> NewRow:
     """The turn's first row: the situation, then the person's own words."""
     language = language_of(item.text, item.language, place.language)
     where = "private chat" if private else "group chat"

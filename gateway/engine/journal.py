@@ -186,16 +186,23 @@ class SessionJournal:
             )
         return append_rows(conn, self._session_id, self._turn_id, after, rows, now)
 
-    async def _commit(self, work: Callable[[Connection, int], list[Row]]) -> list[Row]:
-        """Run `work` fenced, one at a time. A cancelled caller waits for the commit, so that memory and table agree."""
-        task = asyncio.ensure_future(self._commit_in_order(work))
+    async def _commit(
+        self, work: Callable[[Connection, int], list[Row]], then: Callable[[], None] | None = None
+    ) -> list[Row]:
+        """Run `work` fenced, one at a time, and `then` once it is committed, also when its answer was lost.
+
+        A cancelled caller waits for the commit, so that memory and table agree.
+        """
+        task = asyncio.ensure_future(self._commit_in_order(work, then or _nothing))
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
             await asyncio.wait([task])
             raise
 
-    async def _commit_in_order(self, work: Callable[[Connection, int], list[Row]]) -> list[Row]:
+    async def _commit_in_order(
+        self, work: Callable[[Connection, int], list[Row]], then: Callable[[], None]
+    ) -> list[Row]:
         async with self._one_at_a_time:
             known = list(await self.rows())
             after = known[-1].seq if known else 0
@@ -204,8 +211,13 @@ class SessionJournal:
                 self._fence.check(conn)
                 return work(conn, after)
 
-            added = await self._patiently(fenced, after)
+            try:
+                added = await self._patiently(fenced, after)
+            except Reload:
+                then()
+                raise
             self._rows = [*known, *added]
+            then()
             return added
 
     async def _patiently(self, work: Callable[[Connection], T], after: int) -> T:
@@ -213,11 +225,11 @@ class SessionJournal:
         while True:
             try:
                 return await self._fence.db.write(work)
-            except IntegrityError as e:
-                log.warning(
-                    "journal_fenced", extra={"session": self._session_id, "reason": str(e.orig)}
-                )
-                raise Fenced(self._fence.conversation_id) from e
+            except IntegrityError:
+                await self._look(
+                    after
+                )  # rows that we do not know: another run's, or an earlier try of ours
+                raise
             except (OperationalError, InterfaceError, PoolTimeoutError) as e:
                 if self._fence.clock.monotonic() > until:
                     raise
@@ -319,13 +331,21 @@ class TurnJournal(SessionJournal):
             reply_to=self._reply.reply_to,
         )
         error_id = rows[-1].meta.get("error_id") if rows else None
+        stored: list[int] = []
 
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
-            self.ready = (outbox.put(conn, reply, now), reply)
+            stored.append(outbox.put(conn, reply, now))
             return added
 
-        await self._commit(work)
+        def then() -> None:
+            self.ready = (stored[-1], reply)
+
+        await self._commit(work, then)
+
+
+def _nothing() -> None:
+    """Nothing follows a commit."""

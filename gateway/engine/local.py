@@ -3,12 +3,21 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field
 
 from gateway.engine.base import Progress, Runner
 from gateway.engine.fair import FairSlots
 
 log = logging.getLogger(__name__)
 BACKOFF = (0.5, 2.0, 10.0, 30.0)  # seconds between tries when a step breaks by itself
+
+
+@dataclass(slots=True)
+class _Step:
+    """A running step; `ended` is set when its turn is closed as well."""
+
+    task: asyncio.Task[Progress]
+    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class LocalEngine:
@@ -26,7 +35,7 @@ class LocalEngine:
         self._sleep = sleep
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
-        self._steps: dict[str, asyncio.Task[Progress]] = {}
+        self._steps: dict[str, _Step] = {}
         self._draining = False
 
     async def start(self) -> None:
@@ -49,8 +58,8 @@ class LocalEngine:
         step = self._steps.get(conversation_id)
         if step is None:
             return False
-        step.cancel()
-        await asyncio.wait([step])
+        step.task.cancel()
+        await step.ended.wait()
         return True
 
     def busy(self) -> int:
@@ -60,6 +69,9 @@ class LocalEngine:
     async def stop(self, grace: float) -> None:
         """See Engine."""
         self._draining = True
+        for conversation_id, task in self._running.items():
+            if conversation_id not in self._steps:
+                task.cancel()  # it waits for a slot or for another try; the next start finds its rows
         tasks = list(self._running.values())
         if not tasks:
             return
@@ -76,8 +88,10 @@ class LocalEngine:
                 self._again.discard(conversation_id)
                 try:
                     async with self._slots.hold(principal):
+                        if self._draining:
+                            return
                         progress = await self._step(conversation_id)
-                except Exception:  # noqa: BLE001 - one conversation never stops the others; its rows stay open
+                except Exception:  # one conversation never stops the others; its rows stay open
                     log.exception("lane_step_failed", extra={"conversation": conversation_id})
                     await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
                     failures += 1
@@ -91,16 +105,17 @@ class LocalEngine:
 
     async def _step(self, conversation_id: str) -> Progress:
         """One step as a task of its own, so that `cancel` ends the step and not the service of the conversation."""
-        step = asyncio.create_task(self._runner.step(conversation_id))
+        step = _Step(asyncio.create_task(self._runner.step(conversation_id)))
         self._steps[conversation_id] = step
         try:
-            return await asyncio.shield(step)
+            return await asyncio.shield(step.task)
         except asyncio.CancelledError:
-            if not step.done():
-                step.cancel()  # we are cancelled ourselves: drained
-                await asyncio.wait([step])
+            if not step.task.cancelled():
+                step.task.cancel()  # we are cancelled ourselves: drained
+                await asyncio.wait([step.task])
                 raise
             await self._runner.close_stopped(conversation_id)
             return Progress.AGAIN  # stopped by a person; later rows go on
         finally:
             self._steps.pop(conversation_id, None)
+            step.ended.set()

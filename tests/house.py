@@ -1,0 +1,189 @@
+"""The whole core on a database, with a channel in memory and a scripted model: for tests of what people see.
+
+Wired as gateway/app.py does it, without settings files, sockets and signals.
+"""
+
+import asyncio
+import datetime as dt
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from agent_core.models.scripted import ScriptedModel
+from agent_core.runtime.session import Services
+from agent_core.runtime.team import Team
+from channels.errors import UnknownChannel
+from channels.types import Address, Author, Inbound, Kind
+from gateway.commands import Commands
+from gateway.db import Database
+from gateway.engine.begin import Place
+from gateway.engine.local import LocalEngine
+from gateway.intake import Intake
+from gateway.model_house import ModelHouse
+from gateway.outbox import Outbox
+from gateway.runner import TurnRunner
+from gateway.settings import Settings
+from gateway.team_house import TeamHouse
+from swarm_presets.loader import PresetSet
+from tests.harness import Toolbox, agent, team
+from tests.loopback import Loopback
+
+START = dt.datetime(2026, 1, 5, 12, 0, tzinfo=dt.UTC)
+TOOLS = ("echo", "slow", "order", "fail", "hang")
+
+on_sqlite = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)
+
+
+class Watch:
+    """A Clock that stands until it is moved; `sleep` notes how long somebody wanted to wait and moves it."""
+
+    def __init__(self) -> None:
+        self.seconds = 0.0
+        self.naps: list[float] = []
+
+    def now(self) -> dt.datetime:
+        return START + dt.timedelta(seconds=self.seconds)
+
+    def monotonic(self) -> float:
+        return self.seconds
+
+    async def sleep(self, seconds: float) -> None:
+        self.naps.append(seconds)
+        self.seconds += seconds
+        await asyncio.sleep(0)
+
+
+async def until(true: Callable[[], Any], seconds: float = 5.0) -> None:
+    """Wait for something that other tasks bring about."""
+    async with asyncio.timeout(seconds):
+        while not true():
+            await asyncio.sleep(0.002)
+
+
+def settings(**more: object) -> Settings:
+    values = {
+        "models": {"default": "demo"},
+        "access": {"allow": ["telegram:1", "telegram:2"], "operators": ["telegram:9"]},
+    }
+    return Settings.model_validate(values | more)
+
+
+class House:
+    """Everything between a channel and a scripted model. Used as an async context manager."""
+
+    def __init__(
+        self,
+        db: Database,
+        script: Any,
+        *,
+        the_team: Team | None = None,
+        clock: Watch | None = None,
+        rules: Settings | None = None,
+        channel: Loopback | None = None,
+    ) -> None:
+        self.db = db
+        self.settings = rules or settings()
+        self.clock = clock or Watch()
+        self.channel = channel or Loopback()
+        self.tools = Toolbox()
+        self.model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
+        teams = {"test": the_team or team(agent(tools=TOOLS)), "other": team(agent("other"))}
+        self.teams = TeamHouse(PresetSet(teams), "test")
+        self.models = ModelHouse(self.settings.models, self.clock)
+        self.commands = Commands(
+            self.settings.access,
+            self.models,
+            self.teams,
+            busy=lambda: self.engine.busy(),  # noqa: PLW0108 - made below
+            uptime=lambda: 3_661.0,
+        )
+        self.senders = Outbox(db, self.clock, self.find, self.clock.sleep)
+        self.runner = TurnRunner(
+            db=db,
+            clock=self.clock,
+            place=Place("UTC", self.settings.locale.language),
+            services=Services(
+                self.tools.registry(), lambda name: self.model, self.clock, self.clock.sleep
+            ),
+            teams=self.teams,
+            models=self.models,
+            commands=self.commands,
+            senders=self.senders,
+            channel=self.find,
+            steer=self.settings.sessions.while_busy == "steer",
+        )
+        self.engine = LocalEngine(
+            self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
+        )
+        self.intake = Intake(
+            db,
+            self.clock,
+            self.settings,
+            self.commands,
+            self.engine,
+            self.senders,
+            self.runner.fresh,
+            self.find,
+        )
+        self._keys = 0
+
+    def find(self, address: Address) -> Loopback:
+        if (address.channel, address.account) != (self.channel.name, self.channel.account):
+            raise UnknownChannel(str(address))
+        return self.channel
+
+    async def __aenter__(self) -> "House":
+        self.channel.emit = self.intake.accept
+        await self.senders.start()
+        await self.engine.start()
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await self.engine.stop(0.0)
+        await self.senders.stop(0.0)
+        await self.models.close()
+
+    async def quiet(self) -> None:
+        """Until nothing runs and nothing waits to be sent."""
+        await until(lambda: not self.engine._running and not self.senders.pending())
+
+    def inbound(
+        self, words: str, *, author: str = "1", chat: str = "1", key: str = "", **more: Any
+    ) -> Inbound:
+        self._keys += 1
+        return Inbound(
+            Address(self.channel.name, self.channel.account, chat),
+            key or f"m:{chat}:{self._keys}",
+            Author(author, f"name {author}"),
+            words,
+            self.clock.now(),
+            **more,
+        )
+
+    async def say(self, words: str, **more: Any) -> None:
+        """A message comes in."""
+        await self.channel.say(self.inbound(words, **more))
+
+    async def press(self, data: str, **more: Any) -> None:
+        """A button is pressed."""
+        await self.say(data, kind=Kind.BUTTON, callback=f"cb{self._keys}", **more)
+
+    async def ask(self, words: str, **more: Any) -> list[str]:
+        """Say it, wait, and return what the chat shows."""
+        await self.say(words, **more)
+        await self.quiet()
+        return self.channel.texts(more.get("chat", "1"))
+
+    async def all(self, query: str) -> list[Any]:
+        """Rows of a query."""
+
+        def work(conn: Connection) -> list[Any]:
+            return list(conn.execute(text(query)))
+
+        return await self.db.read(work)
+
+    async def one(self, query: str) -> Any:
+        """The first value of a query."""
+        return (await self.all(query))[0][0]
