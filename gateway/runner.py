@@ -20,7 +20,8 @@ from gateway.db import Database
 from gateway.delivery import Delivery
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, Place, begin, stop_asked
-from gateway.engine.journal import Fence, TurnJournal
+from gateway.engine.fence import Fence
+from gateway.engine.journal import TurnJournal
 from gateway.identity import Language, language_of
 from gateway.intake import notice
 from gateway.model_house import ModelHouse, UnknownModel

@@ -22,7 +22,8 @@ from gateway import conversation, inbox
 from gateway.clock import SystemClock
 from gateway.db import Database
 from gateway.engine.begin import Begun, Place, begin
-from gateway.engine.journal import Fence, TurnJournal
+from gateway.engine.fence import Fence
+from gateway.engine.journal import TurnJournal
 from gateway.outbox import REPLY, Draft
 from gateway.tables import InboxStatus
 

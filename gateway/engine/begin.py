@@ -1,4 +1,4 @@
-"""The first transaction of a run: what is next in a conversation, and everything needed to do it (guide "engine", 2)."""
+"""The first transaction of a run: what is next in a conversation, and all that it needs (guide "engine", 2)."""
 
 import datetime as dt
 from collections.abc import Callable

@@ -1,28 +1,21 @@
 """agent_core.ports.Journal over the database: appends, steering and the end of a turn, each one fenced transaction.
 
-`conversation.epoch` fences: a run that was taken over can append nothing, nor can its child sessions. A database outage is
-waited out for 30 s with the work in memory, so no finished model call is repeated (guide "engine", 2 "patience").
+The fence (fence.py) refuses an older run and waits outages out; here stands what each transaction holds.
 """
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import TypeVar
+from collections.abc import Callable, Sequence
 
 from sqlalchemy import Connection
-from sqlalchemy.exc import IntegrityError, InterfaceError, OperationalError
-from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
-from agent_core.errors import Fenced, Reload
-from agent_core.ports import Clock, NewBlob
+from agent_core.errors import Reload
+from agent_core.ports import NewBlob
 from agent_core.storage.statements import (
     add_blob,
     add_usage,
     append_rows,
     close_turn,
     ensure_session,
-    last_seq,
     load_blob,
     load_rows,
 )
@@ -35,32 +28,11 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
-from gateway import conversation, inbox, outbox
-from gateway.db import Database
+from gateway import inbox, outbox
 from gateway.engine.begin import words
+from gateway.engine.fence import Fence
 from gateway.outbox import Draft
 from gateway.router import route
-
-log = logging.getLogger(__name__)
-T = TypeVar("T")
-PATIENCE_S = 30.0
-RETRY_S = 0.25
-
-
-@dataclass(slots=True)
-class Fence:
-    """The right to write in one conversation, as long as its epoch stands."""
-
-    db: Database
-    clock: Clock
-    conversation_id: str
-    epoch: int
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-
-    def check(self, conn: Connection) -> None:
-        """Raise Fenced when somebody else has begun a run since."""
-        if conversation.epoch_of(conn, self.conversation_id) != self.epoch:
-            raise Fenced(self.conversation_id)
 
 
 class SessionJournal:
@@ -207,53 +179,16 @@ class SessionJournal:
             known = list(await self.rows())
             after = known[-1].seq if known else 0
 
-            def fenced(conn: Connection) -> list[Row]:
-                self._fence.check(conn)
-                return work(conn, after)
-
             try:
-                added = await self._patiently(fenced, after)
+                added = await self._fence.write(
+                    lambda conn: work(conn, after), self._session_id, after
+                )
             except Reload:
                 then()
                 raise
             self._rows = [*known, *added]
             then()
             return added
-
-    async def _patiently(self, work: Callable[[Connection], T], after: int) -> T:
-        until = self._fence.clock.monotonic() + PATIENCE_S
-        while True:
-            try:
-                return await self._fence.db.write(work)
-            except IntegrityError:
-                await self._look(
-                    after
-                )  # rows that we do not know: another run's, or an earlier try of ours
-                raise
-            except (OperationalError, InterfaceError, PoolTimeoutError) as e:
-                if self._fence.clock.monotonic() > until:
-                    raise
-                log.warning("database_wait", extra={"session": self._session_id, "reason": str(e)})
-                await self._fence.sleep(RETRY_S)
-                await self._look(after)
-
-    async def _look(self, after: int) -> None:
-        """After an outage: did the commit go through although its answer was lost?"""
-
-        def work(conn: Connection) -> tuple[int, int]:
-            return (
-                conversation.epoch_of(conn, self._fence.conversation_id),
-                last_seq(conn, self._session_id),
-            )
-
-        try:
-            epoch, seq = await self._fence.db.read(work)
-        except (OperationalError, InterfaceError, PoolTimeoutError):
-            return  # still away; the next try tells
-        if epoch != self._fence.epoch:
-            raise Fenced(self._fence.conversation_id)
-        if seq > after:
-            raise Reload(self._session_id)
 
 
 class TurnJournal(SessionJournal):
