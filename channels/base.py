@@ -31,8 +31,11 @@ class Receipt(Protocol):
         """How many have their final content."""
         ...
 
-    async def shown(self, message_id: str, *, final: bool) -> None:
-        """A new message is visible. Committed when it returns."""
+    async def shown(self, message_id: str, *, final: bool, last: bool = False) -> None:
+        """A new message is visible. Committed when it returns.
+
+        `last`: nothing follows in this `send`, so it is committed together with the end of the send, in one commit.
+        """
         ...
 
     async def settled(self, index: int) -> None:

@@ -7,7 +7,7 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from gateway.settings_access import Access
@@ -18,6 +18,8 @@ _PAIRING = Pairing.__table__  # type: ignore[attr-defined]
 _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which look like digits
 PAIRING_HOURS = 24
 LOCAL = frozenset({"web", "terminal"})  # whoever is in has shown a code or owns the machine
+
+_KNOWN = select(_PERSON.c.access, _PERSON.c.language).where(_PERSON.c.id == bindparam("person"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,9 +37,7 @@ class UnknownCode(Exception):
 
 def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.datetime) -> Verdict:
     """Whether this person may talk; makes or repeats a pairing code where the settings say so."""
-    row = conn.execute(
-        select(_PERSON.c.access, _PERSON.c.language).where(_PERSON.c.id == person)
-    ).first()
+    row = conn.execute(_KNOWN, {"person": person}).first()
     if row is not None and row.access == "revoked":
         return Verdict(False)
     listed = person in policy.operators or person in policy.allow

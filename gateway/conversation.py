@@ -8,7 +8,7 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.storage.statements import ensure_session
@@ -18,10 +18,20 @@ from gateway.tables import Conversation
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _SESSION = Session.__table__  # type: ignore[attr-defined]
+# Statements of the hot path are built once: building costs more than running them.
 _BY_ID = (
     select(_CONVERSATION, _SESSION.c.owner)
     .join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
-)  # fmt: skip
+    .where(_CONVERSATION.c.id == bindparam("lane"))
+)
+_RAISE = (
+    update(_CONVERSATION)
+    .where(_CONVERSATION.c.id == bindparam("lane"))
+    .values(epoch=_CONVERSATION.c.epoch + 1)
+    .returning(_CONVERSATION.c.epoch)
+)
+_EPOCH = select(_CONVERSATION.c.epoch).where(_CONVERSATION.c.id == bindparam("lane"))
+_EPOCH_LOCKED = _EPOCH.with_for_update(read=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +60,7 @@ def new_session_id() -> str:
 
 def find(conn: Connection, conversation_id: str) -> Lane | None:
     """The conversation, or None."""
-    row = conn.execute(_BY_ID.where(_CONVERSATION.c.id == conversation_id)).first()
+    row = conn.execute(_BY_ID, {"lane": conversation_id}).first()
     if row is None:
         return None
     return Lane(
@@ -113,20 +123,12 @@ def choose(conn: Connection, conversation_id: str, **values: str) -> None:
 
 def raise_epoch(conn: Connection, conversation_id: str) -> int:
     """Begin a run: every append of an earlier one is fenced from now on."""
-    raised = (
-        update(_CONVERSATION)
-        .where(_CONVERSATION.c.id == conversation_id)
-        .values(epoch=_CONVERSATION.c.epoch + 1)
-        .returning(_CONVERSATION.c.epoch)
-    )
-    epoch: int = conn.execute(raised).scalar_one()
+    epoch: int = conn.execute(_RAISE, {"lane": conversation_id}).scalar_one()
     return epoch
 
 
 def epoch_of(conn: Connection, conversation_id: str) -> int:
     """The present epoch, locked against change until this transaction ends."""
-    query = select(_CONVERSATION.c.epoch).where(_CONVERSATION.c.id == conversation_id)
-    if conn.dialect.name == "postgresql":
-        query = query.with_for_update(read=True)
-    epoch: int = conn.execute(query).scalar_one()
+    query = _EPOCH_LOCKED if conn.dialect.name == "postgresql" else _EPOCH
+    epoch: int = conn.execute(query, {"lane": conversation_id}).scalar_one()
     return epoch

@@ -7,14 +7,38 @@ happens next is a matter of the row: a turn, a command in the lane, or something
 import datetime as dt
 import json
 from dataclasses import dataclass
+from functools import cache
 
-from sqlalchemy import Connection, Row, func, select, update
+from sqlalchemy import Connection, Executable, Row, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from channels.types import Inbound, Kind
 from gateway.tables import Inbox, InboxStatus
 
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
+_OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _INBOX.c.status < int(InboxStatus.DONE))
+
+# Statements of the hot path are built once: building costs more than running them.
+_NEXT = select(_INBOX).where(*_OPEN).order_by(_INBOX.c.status.desc(), _INBOX.c.id).limit(1)
+_NEWEST = select(func.max(_INBOX.c.id)).where(*_OPEN)
+_TAKE = (
+    update(_INBOX)
+    .where(_INBOX.c.id == bindparam("row"))
+    .values(status=int(InboxStatus.IN_TURN), turn_id=bindparam("turn"))
+)
+_CLOSE_TURN = (
+    update(_INBOX).where(_INBOX.c.turn_id == bindparam("turn")).values(status=int(InboxStatus.DONE))
+)
+
+
+@cache
+def _insert(dialect: str) -> Executable:
+    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
+    return (
+        make(_INBOX)
+        .on_conflict_do_nothing(index_elements=["channel", "account", "key"])
+        .returning(_INBOX.c.id)
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,12 +111,6 @@ def insert_row(
     now: dt.datetime,
 ) -> int | None:
     """Insert the row; None when its key is there already."""
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
-    statement = (
-        make(_INBOX)
-        .on_conflict_do_nothing(index_elements=["channel", "account", "key"])
-        .returning(_INBOX.c.id)
-    )
     values = {
         "channel": inbound.address.channel,
         "account": inbound.address.account,
@@ -105,19 +123,13 @@ def insert_row(
         "attempts": 0,
         "at": now,
     }
-    found: int | None = conn.execute(statement, values).scalar()
+    found: int | None = conn.execute(_insert(conn.dialect.name), values).scalar()
     return found
 
 
 def next_open(conn: Connection, conversation_id: str) -> Item | None:
     """The row to do next: the first of an open turn, else the oldest new one."""
-    query = (
-        select(_INBOX)
-        .where(_INBOX.c.conversation_id == conversation_id, _INBOX.c.status < InboxStatus.DONE)
-        .order_by(_INBOX.c.status.desc(), _INBOX.c.id)
-        .limit(1)
-    )
-    row = conn.execute(query).first()
+    row = conn.execute(_NEXT, {"lane": conversation_id}).first()
     return None if row is None else item_of(row)
 
 
@@ -136,18 +148,13 @@ def new_rows(conn: Connection, conversation_id: str, after: int) -> list[Item]:
 
 
 def newest(conn: Connection, conversation_id: str) -> int:
-    """The highest id in a conversation: rows up to it are backlog of a turn that begins now."""
-    query = select(func.max(_INBOX.c.id)).where(_INBOX.c.conversation_id == conversation_id)
-    return conn.execute(query).scalar() or 0
+    """The highest id of an open row: rows up to it are backlog of a turn that begins now."""
+    return conn.execute(_NEWEST, {"lane": conversation_id}).scalar() or 0
 
 
 def take(conn: Connection, ids: list[int], turn_id: int) -> None:
     """Put rows into a turn."""
-    conn.execute(
-        update(_INBOX)
-        .where(_INBOX.c.id.in_(ids))
-        .values(status=int(InboxStatus.IN_TURN), turn_id=turn_id)
-    )
+    conn.execute(_TAKE, [{"row": row_id, "turn": turn_id} for row_id in ids])
 
 
 def count_attempt(conn: Connection, row_id: int) -> None:
@@ -162,9 +169,7 @@ def close_row(conn: Connection, row_id: int) -> None:
 
 def close_turn_rows(conn: Connection, turn_id: int) -> None:
     """All rows of a turn are done."""
-    conn.execute(
-        update(_INBOX).where(_INBOX.c.turn_id == turn_id).values(status=int(InboxStatus.DONE))
-    )
+    conn.execute(_CLOSE_TURN, {"turn": turn_id})
 
 
 def open_conversations(conn: Connection) -> list[tuple[str, str]]:

@@ -12,9 +12,10 @@ import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, Executable, bindparam, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
@@ -31,7 +32,7 @@ from channels.errors import (
     Refused,
     UnknownChannel,
 )
-from channels.types import Address, Attachment, Button, Outbound
+from channels.types import Address, Attachment, Button, Outbound, Step
 from gateway.db import Database
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
@@ -39,13 +40,26 @@ from gateway.tables import OutboxStatus
 log = logging.getLogger(__name__)
 _OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
+_ROW = _OUTBOX.c.id == bindparam("row")
+_KEEP = update(_OUTBOX).where(_ROW).values(ids=bindparam("shown"), final=bindparam("finals"))
+_MARK = (
+    update(_OUTBOX)
+    .where(_ROW)
+    .values(
+        status=bindparam("new_status"),
+        error=bindparam("reason"),
+        sent_at=bindparam("now", type_=_OUTBOX.c.sent_at.type),
+        ids=bindparam("shown"),
+        final=bindparam("finals"),
+    )
+)
 BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 REPLY = "reply"
 
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message before it is a row."""
+    """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later."""
 
     turn_id: int
     key: str
@@ -55,6 +69,7 @@ class Draft:
     artifacts: Sequence[ArtifactRef] = ()
     buttons: Sequence[Button] = ()
     reply_to: str | None = None
+    steps: Sequence[Step] = ()
 
 
 def body_of(draft: Draft) -> str:
@@ -65,6 +80,7 @@ def body_of(draft: Draft) -> str:
             "files": [[a.blob_id, a.name, a.media_type, a.caption] for a in draft.artifacts],
             "buttons": [[b.label, b.data, b.style] for b in draft.buttons],
             "reply_to": draft.reply_to,
+            "steps": [[s.id, s.label, s.state, s.detail, s.agent, s.parent] for s in draft.steps],
         },
         ensure_ascii=False,
     )
@@ -76,21 +92,28 @@ def put(conn: Connection, draft: Draft, now: dt.datetime) -> int:
 
 
 def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.datetime) -> int:
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
-    statement = make(_OUTBOX).values(
-        turn_id=draft.turn_id,
-        key=draft.key,
-        owner=draft.owner,
-        lane=str(draft.address),
-        body=body_of(draft),
-        status=int(status),
-        ids="[]",
-        final=0,
-        attempts=0,
-        error="",
-        at=now,
-        sent_at=None,
-    )
+    values = {
+        "turn_id": draft.turn_id,
+        "key": draft.key,
+        "owner": draft.owner,
+        "lane": str(draft.address),
+        "body": body_of(draft),
+        "status": int(status),
+        "ids": "[]",
+        "final": 0,
+        "attempts": 0,
+        "error": "",
+        "at": now,
+        "sent_at": None,
+    }
+    row_id: int = conn.execute(_put(conn.dialect.name, status), values).scalar_one()
+    return row_id
+
+
+@cache
+def _put(dialect: str, status: OutboxStatus) -> Executable:
+    """The statement of `_upsert`, built once: building costs more than running it."""
+    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(_OUTBOX)
     new = statement.excluded
     # a preview that becomes visible late must not open again what is ready
     kept = (
@@ -99,8 +122,7 @@ def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.dateti
         else {"body": new.body, "status": new.status}
     )
     upsert = statement.on_conflict_do_update(index_elements=["turn_id", "key"], set_=kept)
-    row_id: int = conn.execute(upsert.returning(_OUTBOX.c.id)).scalar_one()
-    return row_id
+    return upsert.returning(_OUTBOX.c.id)
 
 
 @dataclass(slots=True)
@@ -124,11 +146,12 @@ class Receipt:
         """See channels.base.Receipt."""
         return self.finals
 
-    async def shown(self, message_id: str, *, final: bool) -> None:
+    async def shown(self, message_id: str, *, final: bool, last: bool = False) -> None:
         """See channels.base.Receipt."""
         self.shown_ids.append(message_id)
         self.finals += final
-        await self._save()
+        if not last:
+            await self._save()
 
     async def settled(self, index: int) -> None:
         """See channels.base.Receipt."""
@@ -142,8 +165,7 @@ class Receipt:
             row_id = self.row_id
             if row_id is None:
                 row_id = _upsert(conn, self.draft, OutboxStatus.OPEN, self.clock.now())
-            values = {"ids": ids, "final": finals}
-            conn.execute(update(_OUTBOX).where(_OUTBOX.c.id == row_id).values(values))
+            conn.execute(_KEEP, {"row": row_id, "shown": ids, "finals": finals})
             return row_id
 
         self.row_id = await self.db.write(work)
@@ -291,11 +313,18 @@ class Outbox:
         )
 
     async def _mark(self, letter: Letter, status: OutboxStatus, error: str) -> None:
-        now = self._clock.now()
-        values = {"status": int(status), "error": error[:500], "sent_at": now}
+        """The end of a letter, with its receipt: the last part's `shown` left it to this commit."""
+        values = {
+            "row": letter.row_id,
+            "new_status": int(status),
+            "reason": error[:500],
+            "now": self._clock.now(),
+            "shown": json.dumps(letter.receipt.shown_ids),
+            "finals": letter.receipt.finals,
+        }
 
         def work(conn: Connection) -> None:
-            conn.execute(update(_OUTBOX).where(_OUTBOX.c.id == letter.row_id).values(values))
+            conn.execute(_MARK, values)
 
         await self._db.write(work)
 

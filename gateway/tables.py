@@ -58,6 +58,7 @@ class Inbox(SQLModel, table=True):
             sqlite_where=text("status < 2"),
             postgresql_where=text("status < 2"),
         ),
+        Index("inbox_lane", "conversation_id", "id"),
         Index("inbox_turn", "turn_id"),
     )
 
@@ -85,6 +86,7 @@ class Outbox(SQLModel, table=True):
     __tablename__ = "outbox"
     __table_args__ = (
         UniqueConstraint("turn_id", "key", name="outbox_turn_key"),
+        Index("outbox_lane", "lane", "id"),
         Index(
             "outbox_open",
             "lane",

@@ -5,7 +5,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, bindparam, func, insert, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.ports import NewBlob
@@ -18,6 +18,7 @@ _TURN = Turn.__table__  # type: ignore[attr-defined]
 _USAGE = UsageRow.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
 
+# Statements of the hot path are built once: building costs more than running them.
 _LOAD = (
     select(
         _TRANSCRIPT.c.seq,
@@ -28,8 +29,21 @@ _LOAD = (
         _TRANSCRIPT.c.meta,
         _TRANSCRIPT.c.at,
     )
+    .where(_TRANSCRIPT.c.session_id == bindparam("session"), _TRANSCRIPT.c.seq > bindparam("after"))
     .order_by(_TRANSCRIPT.c.seq)
-)  # fmt: skip
+)
+_APPEND = insert(_TRANSCRIPT)
+_ADD_USAGE = insert(_USAGE)
+_OPEN_TURN = insert(_TURN)
+_CLOSE_TURN = (
+    update(_TURN)
+    .where(_TURN.c.id == bindparam("turn"))
+    .values(
+        status=bindparam("new_status"),
+        ended_at=bindparam("ended", type_=_TURN.c.ended_at.type),
+        error_id=bindparam("error"),
+    )
+)
 
 
 def ensure_session(
@@ -54,9 +68,9 @@ def ensure_session(
     conn.execute(make(_SESSION).on_conflict_do_nothing(index_elements=["id"]), values)
 
 
-def load_rows(conn: Connection, session_id: str) -> list[Row]:
-    """All rows of a session, in order."""
-    found = conn.execute(_LOAD.where(_TRANSCRIPT.c.session_id == session_id))
+def load_rows(conn: Connection, session_id: str, after: int = 0) -> list[Row]:
+    """The rows of a session with a `seq` above `after`, in order."""
+    found = conn.execute(_LOAD, {"session": session_id, "after": after})
     return [
         Row(r.seq, r.turn_id, RowKind(r.kind), decode(r.body), r.ref, r.at, json.loads(r.meta))
         for r in found
@@ -93,7 +107,7 @@ def append_rows(
         }
         for i, row in enumerate(rows, 1)
     ]
-    conn.execute(insert(_TRANSCRIPT), values)
+    conn.execute(_APPEND, values)
     return [
         Row(after + i, turn_id, row.kind, row.message, row.ref, now, row.meta)
         for i, row in enumerate(rows, 1)
@@ -112,7 +126,7 @@ def add_usage(
 ) -> None:
     """Record one paid model call."""
     conn.execute(
-        insert(_USAGE),
+        _ADD_USAGE,
         {
             "turn_id": turn_id,
             "session_id": session_id,
@@ -169,7 +183,7 @@ def open_turn(
 ) -> None:
     """A turn begins; inbox rows up to `horizon` are backlog and never steered into it."""
     conn.execute(
-        insert(_TURN),
+        _OPEN_TURN,
         {
             "id": turn_id,
             "session_id": session_id,
@@ -188,5 +202,5 @@ def close_turn(
     conn: Connection, turn_id: int, status: TurnStatus, now: dt.datetime, error_id: str | None
 ) -> None:
     """A turn ends."""
-    values = {"status": status.value, "ended_at": now, "error_id": error_id}
-    conn.execute(update(_TURN).where(_TURN.c.id == turn_id).values(values))
+    values = {"turn": turn_id, "new_status": status.value, "ended": now, "error": error_id}
+    conn.execute(_CLOSE_TURN, values)

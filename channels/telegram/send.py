@@ -96,7 +96,8 @@ class Sender:
                 await receipt.settled(number)
             else:
                 message = await self._new(place, part)
-                await receipt.shown(str(message), final=True)
+                last = number + 1 == len(todo) >= len(receipt.ids)
+                await receipt.shown(str(message), final=True, last=last)
         for number in range(max(len(todo), receipt.final), len(receipt.ids)):
             await self._delete(chat, int(receipt.ids[number]))
             await receipt.settled(number)

@@ -27,7 +27,7 @@ class MemoryReceipt:
         """How many have their final content."""
         return self._final
 
-    async def shown(self, message_id: str, *, final: bool) -> None:
+    async def shown(self, message_id: str, *, final: bool, last: bool = False) -> None:
         """A new message is visible. A final one needs everything before it to be final."""
         assert not final or self._final == len(self._ids), (
             "a final message behind an unfinished one"

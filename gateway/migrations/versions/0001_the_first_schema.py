@@ -28,6 +28,7 @@ def upgrade() -> None:
         sa.PrimaryKeyConstraint("id"),
         sa.UniqueConstraint("turn_id", "key", name="outbox_turn_key"),
     )
+    op.create_index("outbox_lane", "outbox", ["lane", "id"], unique=False)
     op.create_index(
         "outbox_open",
         "outbox",
@@ -199,10 +200,12 @@ def upgrade() -> None:
         sqlite_where=sa.text("status < 2"),
         postgresql_where=sa.text("status < 2"),
     )
+    op.create_index("inbox_lane", "inbox", ["conversation_id", "id"], unique=False)
     op.create_index("inbox_turn", "inbox", ["turn_id"], unique=False)
 
 
 def downgrade() -> None:
+    op.drop_index("inbox_lane", table_name="inbox")
     op.drop_index("inbox_turn", table_name="inbox")
     op.drop_index(
         "inbox_open",
@@ -231,6 +234,7 @@ def downgrade() -> None:
     op.drop_table("session")
     op.drop_table("person")
     op.drop_table("pairing")
+    op.drop_index("outbox_lane", table_name="outbox")
     op.drop_index(
         "outbox_open",
         table_name="outbox",
