@@ -25,15 +25,16 @@ def to_telegram(text: str) -> str:
 
     (Tables apart, whose columns are aligned: `split` counts them so.) Empty for text without anything visible.
     """
-    return _render(text, TelegramHtml())
+    return render(text, TelegramHtml())
 
 
 def to_plain(text: str) -> str:
     """The same text without markup, for terminals and for platforms that refuse the marked-up form."""
-    return _render(text, PlainText())
+    return render(text, PlainText())
 
 
-def _render(text: str, dialect: Dialect) -> str:
+def render(text: str, dialect: Dialect) -> str:
+    """The text in a dialect. Empty for text without anything visible; never raises."""
     text = _clean(text)
     if not _MARKUP.search(text):
         return dialect.text(text.strip())

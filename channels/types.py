@@ -123,7 +123,11 @@ class Inbound:
 
 @dataclass(frozen=True, slots=True)
 class Outbound:
-    """One reply or notice: Markdown of any length, files shown after it, buttons under its last part."""
+    """One reply or notice: Markdown of any length, files shown after it, buttons under its last part.
+
+    `id` is stable for all tries of one reply, unique in the installation, or empty; platforms with an idempotency key
+    make it of this.
+    """
 
     address: Address
     text: str
@@ -131,6 +135,7 @@ class Outbound:
     buttons: tuple[Button, ...] = ()
     reply_to: str | None = None
     silent: bool = False
+    id: str = ""
 
 
 @dataclass(frozen=True, slots=True)
