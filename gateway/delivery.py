@@ -6,6 +6,7 @@ newest state is shown when the channel is ready for it.
 
 import asyncio
 import logging
+from collections.abc import Sequence
 from dataclasses import replace
 
 from agent_core.events import (
@@ -29,17 +30,29 @@ DELEGATE = "delegate_to_"
 
 
 class Delivery:
-    """The live side of one reply. `stream` is None where the place shows no previews."""
+    """The live side of one reply. `stream` is None where the place shows no previews.
 
-    def __init__(self, stream: PreviewStream | None, *, thinking: str, stop: Button | None) -> None:
+    `steps` are those that a turn which goes on has behind it: they are shown at once.
+    """
+
+    def __init__(
+        self,
+        stream: PreviewStream | None,
+        *,
+        thinking: str,
+        stop: Button | None,
+        steps: Sequence[Step] = (),
+    ) -> None:
         self._stream = stream
         self._thinking = thinking
         self._text: list[str] = []
-        self._steps: dict[str, Step] = {}
+        self._steps = {step.id: step for step in steps}
         self._agents: dict[str, str] = {}  # agent id → the step of its newest delegation
         self._status = ""
         self._buttons = (stop,) if stop else ()
         self._changed = asyncio.Event()
+        if steps:
+            self._changed.set()
         self._task = None if stream is None else asyncio.create_task(self._show(stream))
 
     def emit(self, event: Event) -> None:

@@ -1,7 +1,7 @@
 """Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
@@ -13,7 +13,7 @@ from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import UnknownChannel
-from channels.types import Address, Button
+from channels.types import Address, Button, Step
 from gateway import inbox, outbox
 from gateway.commands import Asked, Commands
 from gateway.db import Database
@@ -27,6 +27,7 @@ from gateway.intake import notice
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbox import REPLY, Draft, Outbox, Receipt
 from gateway.router import route
+from gateway.steps import Names, steps_so_far
 from gateway.team_house import TeamHouse
 from gateway.texts import say
 
@@ -115,8 +116,9 @@ class TurnRunner:
         if not begun.lane.private:
             reply = replace(reply, reply_to=begun.item.message_id)
         receipt = await self._receipt(begun, reply)
-        delivery = self._delivery(begun, receipt, language)
-        journal = self._journal(begun, reply)
+        steps = await self._steps(begun, language)
+        delivery = self._delivery(begun, receipt, language, steps)
+        journal = self._journal(begun, reply, delivery)
         try:
             turn = await self._prepare(begun, journal, delivery, language)
             await self._run(begun, turn, stop=stop, said=said)
@@ -164,7 +166,15 @@ class TurnRunner:
             turn.refuse(problem)
         return turn
 
-    def _journal(self, begun: Begun, reply: Draft) -> TurnJournal:
+    async def _steps(self, begun: Begun, language: Language) -> Sequence[Step]:
+        """What the turn has done already."""
+        if not begun.resumed:
+            return ()
+        team = self.teams.find(begun.lane.preset) or self.teams.fallback()
+        names = Names(self.services.registry, team, language)
+        return await self.db.read(lambda conn: steps_so_far(conn, begun, names))
+
+    def _journal(self, begun: Begun, reply: Draft, delivery: Delivery) -> TurnJournal:
         lane = begun.lane.id
 
         def fresh() -> bool:
@@ -182,6 +192,7 @@ class TurnRunner:
             horizon=begun.horizon,
             reply=reply,
             fresh=fresh,
+            steps=lambda: delivery.steps,
         )
 
     async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:
@@ -192,7 +203,9 @@ class TurnRunner:
                 receipt.row_id, receipt.shown_ids, receipt.finals = found
         return receipt
 
-    def _delivery(self, begun: Begun, receipt: Receipt, language: Language) -> Delivery:
+    def _delivery(
+        self, begun: Begun, receipt: Receipt, language: Language, steps: Sequence[Step]
+    ) -> Delivery:
         stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
         stream: PreviewStream | None = None
         try:
@@ -206,7 +219,7 @@ class TurnRunner:
                 private=begun.lane.private,
                 reply_to=receipt.draft.reply_to,
             )
-        return Delivery(stream, thinking=say("thinking", language), stop=stop)
+        return Delivery(stream, thinking=say("thinking", language), stop=stop, steps=steps)
 
     def _language(self, begun: Begun) -> Language:
         return language_of(begun.item.text, begun.item.language, self.place.language)

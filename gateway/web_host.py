@@ -16,7 +16,7 @@ from sqlalchemy import Connection, func, select
 from agent_core.ports import Clock
 from agent_core.storage.statements import load_blob
 from agent_core.storage.tables import Session
-from channels.types import Address, Button, Kind
+from channels.types import Address, Button, Kind, Step
 from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
 from gateway import conversation, inbox
 from gateway.commands import Commands
@@ -31,6 +31,8 @@ _OUTBOX = Outbox.__table__  # type: ignore[attr-defined]
 PREFIX = "web:local:"
 TITLE_CHARS = 60
 NEWEST = 400  # messages of a very long session
+# With an id: one that is about to be sent has none yet, and its message will tell it to whoever looks.
+_SAID = (OutboxStatus.READY, OutboxStatus.SENT)
 
 
 def address_of(session_id: str) -> Address:
@@ -106,7 +108,9 @@ def _sessions(conn: Connection, owner: str) -> list[SessionItem]:
     wanted = {i for row in found for i in (row.first, row.last) if i is not None}
     rows = conn.execute(select(_INBOX).where(_INBOX.c.id.in_(wanted)))
     items = {row.id: inbox.item_of(row) for row in rows}
-    made = [_session(row.id, row.created_at, items.get(row.first), items.get(row.last)) for row in found]
+    made = [
+        _session(row.id, row.created_at, items.get(row.first), items.get(row.last)) for row in found
+    ]
     return sorted(made, key=lambda item: item.updated_at, reverse=True)
 
 
@@ -121,7 +125,7 @@ def _history(conn: Connection, lane: str) -> list[HistoryItem]:
     asked = select(_INBOX).where(_INBOX.c.conversation_id == lane).order_by(_INBOX.c.id.desc())
     said = (
         select(_OUTBOX)
-        .where(_OUTBOX.c.lane == lane, _OUTBOX.c.status.in_((OutboxStatus.READY, OutboxStatus.SENT)))
+        .where(_OUTBOX.c.lane == lane, _OUTBOX.c.status.in_(_SAID), _OUTBOX.c.ids != "[]")
         .order_by(_OUTBOX.c.id.desc())
     )
     items = [_asked(inbox.item_of(row)) for row in conn.execute(asked.limit(NEWEST))]
@@ -137,12 +141,12 @@ def _asked(item: inbox.Item) -> HistoryItem | None:
 
 def _said(row: Any) -> HistoryItem:
     body = json.loads(row.body)
-    ids = json.loads(row.ids)
     return HistoryItem(
-        ids[0] if ids else f"o{row.id}",
+        json.loads(row.ids)[0],
         "assistant",
         body["text"],
         row.sent_at or row.at,
         files=[FileItem(*entry) for entry in body["files"]],
         buttons=[Button(*entry) for entry in body["buttons"]],
+        steps=[Step(*entry) for entry in body["steps"]],
     )

@@ -145,7 +145,7 @@ async def _run_one(
         return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
     began = run.clock.monotonic()
     run.emit(
-        ToolStarted(call.id, spec.name, spec.display(run.person.language), _detail(call), run.label)
+        ToolStarted(call.id, spec.name, spec.display(run.person.language), call_detail(call), run.label)
     )
     done = await _outcome(run, call, spec)
     row = await _store(run, done)
@@ -165,7 +165,8 @@ async def _run_one(
     return row
 
 
-def _detail(call: ToolUse) -> str:
+def call_detail(call: ToolUse) -> str:
+    """A call's arguments in one short line, for people."""
     values = [str(v) for v in (call.args or {}).values() if isinstance(v, str | int | float | list)]
     return " ".join(values)[:DETAIL_CHARS]
 
@@ -237,7 +238,8 @@ def _packed(run: Run, call: ToolUse, output: ToolOutput) -> _Done:
             f"{content[:PREVIEW_CHARS]}\n[{missing} more characters are stored as {whole.id[:16]}]"
         )
     result = ToolResult(call.id, call.name, content, artifacts=tuple(refs))
-    return _Done(result, tuple(blobs), dict(output.meta), output.summary)
+    meta = dict(output.meta) | ({"summary": output.summary} if output.summary else {})
+    return _Done(result, tuple(blobs), meta, output.summary)
 
 
 def _row(done: _Done) -> NewRow:

@@ -119,10 +119,17 @@ class Hub:
             mailbox.put(event)
 
     def open(self, session: str, owner: object) -> Live:
-        """A new reply in the making; it takes the place of an older one."""
-        live = Live(owner)
-        self._rooms.setdefault(session, Room()).live = live
-        return live
+        """A new reply in the making; it takes the place of an older one.
+
+        One that was closed and whose message has not come is gone on with, as after a Stop: the page sees one reply.
+        """
+        room = self._rooms.setdefault(session, Room())
+        before = room.live
+        if before is not None and before.closed:
+            room.live = Live(owner, before.id, before.preview, shown=before.shown)
+        else:
+            room.live = Live(owner)
+        return room.live
 
     def show(self, session: str, live: Live) -> None:
         """The reply in the making has changed. Ignored once another or the final message took its place."""

@@ -5,6 +5,7 @@ The fence (fence.py) refuses an older run and waits outages out; here stands wha
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from sqlalchemy import Connection
 
@@ -28,6 +29,7 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
+from channels.types import Step
 from gateway import inbox, outbox
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
@@ -195,6 +197,7 @@ class TurnJournal(SessionJournal):
     """The journal of a turn's own session: it also steers, and its end closes the inbox rows and sets the reply.
 
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
+    `steps` tells what was done for the reply, which keeps it.
     """
 
     def __init__(
@@ -208,11 +211,13 @@ class TurnJournal(SessionJournal):
         horizon: int,
         reply: Draft,
         fresh: Callable[[], bool],
+        steps: Callable[[], Sequence[Step]] = tuple,
     ) -> None:
         super().__init__(fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows)
         self._horizon = horizon
         self._reply = reply
         self._fresh = fresh
+        self._steps = steps
         self.ready: tuple[int, Draft] | None = None
 
     async def steer(self) -> Sequence[Row]:
@@ -256,15 +261,7 @@ class TurnJournal(SessionJournal):
         model: str = "",
     ) -> None:
         """See Journal. `ready` then names the outbox row."""
-        reply = Draft(
-            self._reply.turn_id,
-            self._reply.key,
-            self._reply.owner,
-            self._reply.address,
-            text,
-            artifacts,
-            reply_to=self._reply.reply_to,
-        )
+        reply = replace(self._reply, text=text, artifacts=artifacts, steps=self._steps())
         error_id = rows[-1].meta.get("error_id") if rows else None
         stored: list[int] = []
 

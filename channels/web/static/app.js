@@ -63,7 +63,7 @@ function send(text) {
 function sent(entry, state) {
   if (entry.session !== current) return;
   log.user({ id: entry.key, text: entry.text }, state);
-  if (state === "sent") log.wait();
+  if (state === "sent") log.wait(entry.key);
 }
 
 /** The first message of a new chat has made its session. */

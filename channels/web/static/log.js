@@ -3,7 +3,8 @@
 import { byId } from "/static/dom.js";
 import { AnswerView, LiveView, UserView } from "/static/messages.js";
 
-const NEAR = 80; // px from the end within which new text keeps the end in view
+const NEAR = 80; // px from the end within which scrolling down takes hold of the end again
+const AT_END = 2; // px: browsers round
 
 export class Log {
   /** `act` as in AnswerView, and `act.changed()` after the answer in the making came, changed or went. */
@@ -15,9 +16,13 @@ export class Log {
     this.announcer = byId("announce");
     this.views = new Map();
     this.live = null;
-    this.follow = true;
+    this.follow = true; // keep the end in view; only a person who scrolls up lets go of it
+    this.seen = { top: 0, height: 0, view: 0 }; // where we left the scroller
     this.scroller.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.latest.addEventListener("click", () => this.toEnd());
+    this.root.addEventListener("click", (event) => {
+      if (event.target.closest("summary")) this.follow = false; // what was clicked stays under the pointer
+    });
     new ResizeObserver(() => this.keepEnd()).observe(this.root);
     new ResizeObserver(() => this.keepEnd()).observe(this.scroller);
   }
@@ -81,9 +86,10 @@ export class Log {
     this.views.delete(id);
   }
 
-  /** Something is being done about a message that was just sent, but nothing is known of it yet. */
-  wait() {
-    if (!this.live) this.startLive(null);
+  /** Something is being done about the message `key` that was just sent, but nothing is known of it yet. */
+  wait(key) {
+    const answered = this.views.get(key)?.root.nextSibling; // a command's answer may be faster than the confirmation
+    if (!this.live && !answered) this.startLive(null);
   }
 
   preview(event) {
@@ -133,15 +139,35 @@ export class Log {
     this.keepEnd();
   }
 
+  /** A person scrolled, or the browser did because the content became shorter: only the former lets go of the end. */
   scrolled() {
     const { scrollHeight, scrollTop, clientHeight } = this.scroller;
-    this.follow = scrollHeight - scrollTop - clientHeight < NEAR;
-    this.latest.hidden = this.follow;
+    const { top, height, view } = this.seen;
+    const gap = scrollHeight - scrollTop - clientHeight;
+    const byHand = scrollHeight === height && clientHeight === view;
+    if (this.follow && !byHand) {
+      this.keepEnd();
+      return;
+    }
+    if (this.follow) this.follow = gap < AT_END || scrollTop >= top;
+    else this.follow = gap < AT_END || (byHand && gap < NEAR && scrollTop > top);
+    this.remember();
+    this.latest.hidden = this.follow || gap < NEAR;
   }
 
   keepEnd() {
-    if (this.follow) this.scroller.scrollTop = this.scroller.scrollHeight;
-    else this.scrolled();
+    if (!this.follow) {
+      this.scrolled();
+      return;
+    }
+    this.scroller.scrollTop = this.scroller.scrollHeight;
+    this.remember();
+    this.latest.hidden = true;
+  }
+
+  remember() {
+    const { scrollHeight, scrollTop, clientHeight } = this.scroller;
+    this.seen = { top: scrollTop, height: scrollHeight, view: clientHeight };
   }
 
   toEnd() {

@@ -3,7 +3,10 @@
 import { h } from "/static/dom.js";
 import { t } from "/static/texts.js";
 
-const STATES = { running: "running", ok: "ok", failed: "failed_state" };
+const STATES = { running: "running", ok: "ok", failed: "failed_state", stopped: "stopped" };
+
+/** What still ran when the answer came was stopped. */
+const ended = (step) => (step.state === "running" ? { ...step, state: "stopped" } : step);
 
 function children(steps) {
   const ids = new Set(steps.map((step) => step.id));
@@ -57,7 +60,8 @@ export class StepsView {
     this.root.classList.toggle("live", live);
     this.root.classList.toggle("bare", !steps.length);
     this.words.textContent = summary(steps, live, status);
-    this.body.replaceChildren(list(children(steps), null) || "");
+    const told = live ? steps : steps.map(ended);
+    this.body.replaceChildren(list(children(told), null) || "");
     if (!this.touched) this.root.open = live && steps.length > 0;
   }
 }

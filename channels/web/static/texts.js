@@ -14,7 +14,7 @@ const TEXTS = {
     unknown_session: "This chat is gone. Choose another one or start a new one.",
     working: "Working on it", steps: "{n} steps", step: "1 step", failed_steps: "{n} failed",
     thinking: "Reasoning", copy: "Copy", copied: "Copied", enlarge: "Enlarge: {name}", table: "Table, scrolls sideways",
-    you: "You", answer: "Answer", running: "running", ok: "done", failed_state: "failed",
+    you: "You", answer: "Answer", running: "running", ok: "done", failed_state: "failed", stopped: "stopped",
     finishing: "Finishing …", stop: "Stop", stopping: "Stopping …", download: "Download {name}", today: "Today", earlier: "Earlier",
   },
   zh: {
@@ -30,7 +30,7 @@ const TEXTS = {
     unknown_session: "该会话已不存在,请选择其他会话或新建会话。",
     working: "正在处理", steps: "{n} 个步骤", step: "1 个步骤", failed_steps: "{n} 个失败",
     thinking: "思考过程", copy: "复制", copied: "已复制", enlarge: "放大:{name}", table: "表格,可左右滚动",
-    you: "您", answer: "回答", running: "进行中", ok: "完成", failed_state: "失败",
+    you: "您", answer: "回答", running: "进行中", ok: "完成", failed_state: "失败", stopped: "已停止",
     finishing: "即将完成……", stop: "停止", stopping: "正在停止……", download: "下载 {name}", today: "今天", earlier: "更早",
   },
 };
@@ -39,13 +39,13 @@ const EXAMPLES = {
   en: [
     "How did GOOG do in 2012, and what does its trend look like?",
     "Analyse AAPL: trend, drawdown and key levels",
-    "Compare MSFT and AMZN over the last five years",
+    "Compare AAPL and MSFT over the past year",
     "分析一下 AAPL 的走势",
   ],
   zh: [
     "分析一下 AAPL 的走势",
     "GOOG 在 2012 年表现如何?趋势怎样?",
-    "比较 MSFT 和 AMZN 最近五年的走势",
+    "对比苹果和微软最近一年的表现",
     "How did GOOG do in 2012, and what does its trend look like?",
   ],
 };
