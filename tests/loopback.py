@@ -57,7 +57,7 @@ class Loopback:
         self.attempts: list[str] = []
         self.gates: dict[str, asyncio.Event] = {}
         self.emit: Emit | None = None
-        self._faults: dict[str, deque[Fault]] = defaultdict(deque)
+        self._faults: dict[str, deque[Fault | None]] = defaultdict(deque)
         self._ids = itertools.count(1)
 
     async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
@@ -70,9 +70,9 @@ class Loopback:
         assert self.emit is not None
         await self.emit(inbound)
 
-    def fail(self, chat: str, *errors: BaseException, after: bool = False) -> None:
-        """Let the next parts to this chat fail, one for each error."""
-        self._faults[chat].extend(Fault(error, after) for error in errors)
+    def fail(self, chat: str, *errors: BaseException | None, after: bool = False) -> None:
+        """Let the next parts to this chat fail, one for each error; None lets one through."""
+        self._faults[chat].extend(None if e is None else Fault(e, after) for e in errors)
 
     def hold(self, chat: str) -> asyncio.Event:
         """Let sends to this chat wait until the event is set."""
