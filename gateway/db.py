@@ -4,6 +4,7 @@ Statement functions take a SQLAlchemy `Connection`, use Core statements on the S
 functions run on SQLite and on PostgreSQL. No network and no model call belongs inside one.
 """
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Protocol, TypeVar
@@ -41,6 +42,16 @@ class Database(Protocol):
     async def close(self) -> None:
         """Finish what was handed in, then close. The engine role ends here."""
         ...
+
+
+async def settled(db: Database, work: Callable[[Connection], T]) -> T:
+    """`db.write`, for what happened outside already: a cancelled caller waits until it is committed or has failed."""
+    writing = asyncio.ensure_future(db.write(work))
+    try:
+        return await asyncio.shield(writing)
+    except asyncio.CancelledError:
+        await asyncio.wait([writing])
+        raise
 
 
 def url_of(database: str | None, data_dir: Path) -> str:

@@ -33,7 +33,7 @@ from channels.errors import (
     UnknownChannel,
 )
 from channels.types import Address, Attachment, Button, Outbound, Step
-from gateway.db import Database
+from gateway.db import Database, settled
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
 
@@ -168,7 +168,7 @@ class Receipt:
             conn.execute(_KEEP, {"row": row_id, "shown": ids, "finals": finals})
             return row_id
 
-        self.row_id = await self.db.write(work)
+        self.row_id = await settled(self.db, work)  # the message is visible, so it must be known
 
 
 @dataclass(slots=True)

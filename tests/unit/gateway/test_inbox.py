@@ -1,0 +1,127 @@
+"""The inbox: once each, in order, and what is next (DESIGN.md 3.2)."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TypeVar
+
+from sqlalchemy import Connection
+
+from channels.types import Address, Attachment, Author, Inbound, Kind
+from gateway import conversation, inbox
+from gateway.db import Database
+from gateway.tables import InboxStatus
+from tests.harness import begin_next, message, place, post
+from tests.house import on_sqlite
+
+T = TypeVar("T")
+LANE = str(place())
+NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
+
+
+async def read(db: Database, work: Callable[[Connection], T]) -> T:
+    return await db.read(work)
+
+
+async def test_a_key_is_taken_once_for_each_bot(db: Database) -> None:
+    first = await post(db, message("a"))
+    assert first
+    assert await post(db, message("other words, same key")) == 0
+    other_bot = replace(message("b"), address=Address("telegram", "778", "1"))
+    assert await post(db, other_bot) > first
+    other_platform = replace(message("c"), address=Address("slack", "777", "1"))
+    assert await post(db, other_platform)
+
+
+async def test_a_row_tells_everything_that_came(db: Database) -> None:
+    inbound = Inbound(
+        place(),
+        "k",
+        Author("1", "alice", "zh-hans"),
+        "你好 😀",
+        NOW,
+        Kind.BUTTON,
+        private=False,
+        message_id="55",
+        callback="cb",
+        attachments=(Attachment("a.pdf", "application/pdf"),),
+    )
+    row_id = await post(db, inbound)
+    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    assert item is not None
+    assert replace(item, at=NOW) == inbox.Item(
+        id=row_id,
+        conversation_id=LANE,
+        author="telegram:1",
+        name="alice",
+        text="你好 😀",
+        kind=Kind.BUTTON,
+        private=False,
+        at=NOW,
+        key="k",
+        language="zh-hans",
+        message_id="55",
+        callback="cb",
+        files=("a.pdf (application/pdf)",),
+    )
+
+
+async def test_an_open_turn_comes_before_new_rows(db: Database) -> None:
+    ids = [await post(db, message(w, key=w)) for w in "abc"]
+    await db.write(lambda conn: inbox.take(conn, [ids[1]], ids[1]))
+    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    assert item is not None
+    assert (item.id, item.status, item.turn_id) == (ids[1], InboxStatus.IN_TURN, ids[1])
+    assert await read(db, lambda conn: inbox.running_turn(conn, LANE)) == ids[1]
+    await db.write(lambda conn: inbox.close_turn_rows(conn, ids[1]))
+    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    assert item is not None
+    assert item.id == ids[0]
+    assert await read(db, lambda conn: inbox.running_turn(conn, LANE)) is None
+
+
+@on_sqlite
+async def test_rows_of_a_turn_close_together_and_no_others(db: Database) -> None:
+    ids = [await post(db, message(w, key=w)) for w in "abcd"]
+    await db.write(lambda conn: inbox.take(conn, [ids[0], ids[2]], ids[0]))
+    await db.write(lambda conn: inbox.close_turn_rows(conn, ids[0]))
+    left = await read(db, lambda conn: inbox.new_rows(conn, LANE, 0))
+    assert [item.id for item in left] == [ids[1], ids[3]]
+    assert [i.id for i in await read(db, lambda c: inbox.new_rows(c, LANE, ids[1]))] == [ids[3]]
+
+
+async def test_the_walk_finds_open_conversations_oldest_first(db: Database) -> None:
+    for chat, author in [(2, "2"), (1, "1"), (2, "1"), (3, "3")]:
+        await post(db, message("x", key=f"{chat}{author}", chat=chat, author=author))
+    begun = await begin_next(db, 3)
+    assert begun is not None
+    done = await begin_next(db, 1)
+    assert done is not None
+    await db.write(lambda conn: inbox.close_turn_rows(conn, done.turn_id))
+    found = await read(db, inbox.open_conversations)
+    assert found == [(str(place(2)), "telegram:2"), (str(place(3)), "telegram:3")]
+
+
+@on_sqlite
+async def test_counting_and_the_newest(db: Database) -> None:
+    assert await read(db, lambda conn: inbox.newest(conn, LANE)) == 0
+    ids = [await post(db, message(w, key=w)) for w in "abc"]
+    await post(db, message("elsewhere", key="z", chat=2))
+    assert await read(db, lambda conn: inbox.newest(conn, LANE)) == ids[-1]
+    await db.write(lambda conn: inbox.close_row(conn, ids[0]))
+    assert await read(db, lambda conn: inbox.waiting(conn, LANE)) == 2
+
+
+@on_sqlite
+async def test_attempts_are_counted(db: Database) -> None:
+    row_id = await post(db, message("a"))
+    for _ in range(2):
+        await db.write(lambda conn: inbox.count_attempt(conn, row_id))
+    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    assert item is not None
+    assert item.attempts == 2
+
+
+@on_sqlite
+async def test_a_conversation_that_nobody_opened_has_nothing_next(db: Database) -> None:
+    assert await read(db, lambda conn: inbox.next_open(conn, conversation.lane_id(place()))) is None
