@@ -1,6 +1,7 @@
 """Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -11,6 +12,7 @@ from agent_core.ports import Clock
 from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
+from agent_core.types import Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import UnknownChannel
 from channels.types import Address, Button, Step
@@ -32,6 +34,7 @@ from gateway.team_house import TeamHouse
 from gateway.texts import say
 
 log = logging.getLogger(__name__)
+RECENT = 64  # sessions whose rows stay in memory
 ATTEMPTS = 3  # starts that one turn may break before it is set aside (hermes#7536)
 
 
@@ -50,6 +53,7 @@ class TurnRunner:
     channel: Callable[[Address], Channel]
     steer: bool = True
     _fresh: set[str] = field(default_factory=set)
+    _recent: OrderedDict[str, tuple[Row, ...]] = field(default_factory=OrderedDict)
     _said: dict[str, Callable[[], str]] = field(default_factory=dict)
 
     def fresh(self, conversation_id: str) -> None:
@@ -64,6 +68,7 @@ class TurnRunner:
 
     async def step(self, conversation_id: str) -> Progress:
         """See Runner."""
+        self._fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
         begun = await self._begin(conversation_id)
         if begun is None:
             return Progress.IDLE
@@ -90,6 +95,7 @@ class TurnRunner:
                 self.place,
                 lambda lane: self.teams.name_for(lane.preset),
                 now,
+                lambda session_id: self._recent.get(session_id, ()),
             )
         )
 
@@ -130,7 +136,15 @@ class TurnRunner:
             if journal.ready is not None:
                 row_id, draft = journal.ready
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
-        return Progress.AGAIN
+        self._remember(journal)
+        return Progress.AGAIN if journal.more else Progress.IDLE
+
+    def _remember(self, journal: TurnJournal) -> None:
+        """Keep the rows of the sessions that ran last, so that a next turn reads only what is new."""
+        self._recent[journal.session_id] = journal.stored
+        self._recent.move_to_end(journal.session_id)
+        if len(self._recent) > RECENT:
+            self._recent.popitem(last=False)
 
     async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
         if stop:

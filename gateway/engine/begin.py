@@ -1,13 +1,13 @@
 """The first transaction of a run: what is next in a conversation, and all that it needs (guide "engine", 2)."""
 
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select
 
 from agent_core.assembly.sections import own_words, situation
-from agent_core.storage.statements import append_rows, last_seq, load_rows, open_turn
+from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Message, NewRow, Row, RowKind, Text
 from gateway import conversation, inbox
@@ -53,8 +53,13 @@ def begin(
     place: Place,
     preset: Callable[[Lane], str],
     now: dt.datetime,
+    known: Callable[[str], Sequence[Row]] = lambda _: (),
 ) -> Begun | None:
-    """The next row of a conversation, begun; None when nothing is open."""
+    """The next row of a conversation, begun; None when nothing is open.
+
+    `known` gives rows of a session that are in memory already: a transcript never changes, so only
+    what came after them is read.
+    """
     item = inbox.next_open(conn, conversation_id)
     lane = conversation.find(conn, conversation_id)
     if item is None or lane is None:
@@ -63,7 +68,8 @@ def begin(
         return _go_on(conn, lane, item)
     if route(item.text, item.kind).to != "turn":
         return Begun(lane, item, command=True)
-    return _open(conn, lane, item, place, preset(lane), now)
+    earlier = _earlier(conn, lane.session_id, known(lane.session_id))
+    return _open(conn, lane, item, place, preset(lane), now, earlier)
 
 
 def _go_on(conn: Connection, lane: Lane, item: Item) -> Begun:
@@ -84,8 +90,18 @@ def _go_on(conn: Connection, lane: Lane, item: Item) -> Begun:
     )
 
 
+def _earlier(conn: Connection, session_id: str, known: Sequence[Row]) -> tuple[Row, ...]:
+    return (*known, *load_rows(conn, session_id, known[-1].seq if known else 0))
+
+
 def _open(
-    conn: Connection, lane: Lane, item: Item, place: Place, preset: str, now: dt.datetime
+    conn: Connection,
+    lane: Lane,
+    item: Item,
+    place: Place,
+    preset: str,
+    now: dt.datetime,
+    earlier: tuple[Row, ...],
 ) -> Begun:
     epoch = conversation.raise_epoch(conn, lane.id)
     horizon = inbox.newest(conn, lane.id)
@@ -99,8 +115,7 @@ def _open(
         now=now,
     )
     inbox.take(conn, [item.id], item.id)
-    earlier = load_rows(conn, lane.session_id)
-    after = earlier[-1].seq if earlier else last_seq(conn, lane.session_id)
+    after = earlier[-1].seq if earlier else 0
     added = append_rows(
         conn, lane.session_id, item.id, after, [first_row(item, place, lane.private, now)], now
     )

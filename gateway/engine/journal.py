@@ -76,6 +76,11 @@ class SessionJournal:
             self._rows = await self._fence.db.read(lambda conn: load_rows(conn, self._session_id))
         return tuple(self._rows)
 
+    @property
+    def stored(self) -> tuple[Row, ...]:
+        """The rows that are known to be committed."""
+        return tuple(self._rows or ())
+
     async def append(
         self,
         rows: Sequence[NewRow],
@@ -219,6 +224,7 @@ class TurnJournal(SessionJournal):
         self._fresh = fresh
         self._steps = steps
         self.ready: tuple[int, Draft] | None = None
+        self.more = True
 
     async def steer(self) -> Sequence[Row]:
         """See Journal: the principal's own plain messages, up to their next command."""
@@ -260,21 +266,23 @@ class TurnJournal(SessionJournal):
         usage: Usage | None = None,
         model: str = "",
     ) -> None:
-        """See Journal. `ready` then names the outbox row."""
+        """See Journal. `ready` then names the outbox row; `more` says whether rows wait in the lane."""
         reply = replace(self._reply, text=text, artifacts=artifacts, steps=self._steps())
         error_id = rows[-1].meta.get("error_id") if rows else None
-        stored: list[int] = []
+        stored: list[tuple[int, bool]] = []
 
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
-            stored.append(outbox.put(conn, reply, now))
+            more = inbox.newest(conn, self._fence.conversation_id) > 0
+            stored.append((outbox.put(conn, reply, now), more))
             return added
 
         def then() -> None:
-            self.ready = (stored[-1], reply)
+            row_id, self.more = stored[-1]
+            self.ready = (row_id, reply)
 
         await self._commit(work, then)
 
