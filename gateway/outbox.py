@@ -326,7 +326,7 @@ class Outbox:
         def work(conn: Connection) -> None:
             conn.execute(_MARK, values)
 
-        await self._db.write(work)
+        await settled(self._db, work)
 
 
 def _ready(conn: Connection) -> list[Any]:

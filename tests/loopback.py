@@ -110,7 +110,7 @@ class Loopback:
         else:
             new = self._appear(Shown("", chat, text, files, buttons, out.reply_to))
             if not fault:
-                await receipt.shown(new.id, final=True)
+                await receipt.shown(new.id, final=True, last=last)
         if fault:
             raise fault.error
 

@@ -234,6 +234,23 @@ async def test_parts_that_are_there_are_known_after_a_restart(post: Post) -> Non
     assert await again.status(row_id) is OutboxStatus.SENT
 
 
+async def test_a_stop_at_any_moment_of_sending_leads_to_no_second_copy(post: Post) -> None:
+    """A part that is visible is known, also when the stop meets the commit that says so."""
+    post.channel.limit = 2
+    expected = []
+    for moments in range(0, 48, 2):
+        turn = moments + 1
+        await post.send(f"{turn:02}bbcc", turn)
+        expected += [f"{turn:02}", "bb", "cc"]
+        for _ in range(moments):
+            await asyncio.sleep(0)
+        await post.senders.stop(0.0)
+        post.senders = Outbox(post.db, post.clock, post.find, post.clock.sleep)
+        await post.senders.start()
+        await post.quiet()
+    assert post.channel.texts("1") == expected
+
+
 async def test_a_start_takes_up_what_is_ready_and_nothing_else(post: Post) -> None:
     """In order of the rows; a reply in the making waits for its turn."""
     drafts = [post.draft(f"m{n}", n) for n in range(1, 4)]
