@@ -1,0 +1,120 @@
+"""The library's client with our addresses, and its events handed to one listener."""
+
+import asyncio
+import logging
+from typing import Any, Protocol
+
+import discord
+from discord.state import AutoShardedConnectionState
+
+from channels.discord.config import DiscordConfig
+from channels.discord.http import Http
+
+log = logging.getLogger(__name__)
+
+
+class Listener(Protocol):
+    """What the channel wants to hear. Each call is a task of its own; tasks begin in the order of the events."""
+
+    async def connected(self) -> None:
+        """A new session: what happened since the last one was not, and will not be, told."""
+        ...
+
+    async def disconnected(self) -> None:
+        """The connection is gone."""
+        ...
+
+    async def resumed(self) -> None:
+        """The session goes on; what was missed was told."""
+        ...
+
+    async def is_ready(self) -> None:
+        """All servers are known."""
+        ...
+
+    async def message(self, message: discord.Message) -> None:
+        """Somebody wrote."""
+        ...
+
+    async def interaction(self, interaction: discord.Interaction) -> None:
+        """Somebody used a command, a button, a menu or a dialog."""
+        ...
+
+
+class Bot(discord.AutoShardedClient):
+    """One bot. Keeps no messages and no members in memory."""
+
+    http: Http
+
+    def __init__(self, config: DiscordConfig, listener: Listener) -> None:
+        self._swarm_config = config
+        self._swarm_listener = listener
+        intents = discord.Intents(
+            guilds=True,
+            guild_messages=True,
+            dm_messages=True,
+            message_content=config.message_content,
+        )
+        self.events: set[asyncio.Task[Any]] = set()  # handlers that run
+        super().__init__(
+            intents=intents,
+            shard_count=None if config.shards == "auto" else config.shards,
+            max_messages=None,
+            chunk_guilds_at_startup=False,
+            member_cache_flags=discord.MemberCacheFlags.none(),
+            allowed_mentions=discord.AllowedMentions.none(),
+            guild_ready_timeout=config.guild_ready_timeout,
+        )
+
+    def _get_state(self, **options: Any) -> AutoShardedConnectionState[Any]:
+        # The state holds the client it is given, so ours must be there before it is made.
+        self.http = Http(self.http.loop, self._swarm_config)
+        return super()._get_state(**options)
+
+    def _schedule_event(self, *args: Any, **kwargs: Any) -> asyncio.Task[Any]:
+        # The library does not keep these tasks, so nothing would end them with the connection.
+        task = super()._schedule_event(*args, **kwargs)
+        self.events.add(task)
+        task.add_done_callback(self.events.discard)
+        return task
+
+    async def close(self) -> None:
+        """End the handlers and close all connections."""
+        for task in (*self.events,):
+            task.cancel()
+        if self.events:
+            await asyncio.wait(self.events)
+        await super().close()
+
+    async def before_identify_hook(self, shard_id: int | None, *, initial: bool = False) -> None:
+        """Keep the pace that Discord wants."""
+        if not initial:
+            await asyncio.sleep(self._swarm_config.identify_pause)
+
+    async def on_connect(self) -> None:
+        """A session began."""
+        await self._swarm_listener.connected()
+
+    async def on_disconnect(self) -> None:
+        """The connection is gone."""
+        await self._swarm_listener.disconnected()
+
+    async def on_resumed(self) -> None:
+        """The session goes on."""
+        await self._swarm_listener.resumed()
+
+    async def on_ready(self) -> None:
+        """All servers are known."""
+        await self._swarm_listener.is_ready()
+
+    async def on_message(self, message: discord.Message) -> None:
+        """Somebody wrote."""
+        await self._swarm_listener.message(message)
+
+    async def on_interaction(self, interaction: discord.Interaction) -> None:
+        """Somebody used a command, a button, a menu or a dialog."""
+        await self._swarm_listener.interaction(interaction)
+
+    async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
+        """One strange event must not stop the others."""
+        log.exception("%s failed", event_method)  # noqa: LOG004 - the library calls this in its handler

@@ -1,0 +1,109 @@
+"""Slash commands: what is offered in Discord's tree, and the text that a use of one stands for."""
+
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from channels.discord.components import clipped
+from channels.types import Author
+
+# Given (command, what was typed so far, who types): (shown, value) pairs, the best first.
+Complete = Callable[[str, str, Author], Awaitable[Sequence[tuple[str, str]]]]
+
+ASK = "ask"
+MAX_COMMANDS, MAX_CHOICES, MAX_DESCRIPTION, MAX_CHOICE = 100, 25, 100, 100
+CHAT_INPUT, STRING = 1, 3
+COMPLETED = frozenset({"preset", "model", "resume", "sessions", "fork"})
+BARE = frozenset({"start", "help", "new", "stop", "status", "usage", "budget", "undo", "retry"})
+LOCALES = {"zh": ("zh-CN", "zh-TW"), "en": ("en-US", "en-GB")}
+ASK_TEXTS = {
+    "": "Ask the bot; in a channel a thread is opened",
+    "zh": "向机器人提问；在频道中会开一个子区",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class SlashCommand:
+    """A command. `argument` is the name of its one text argument; `translations` by language code."""
+
+    name: str
+    description: str
+    argument: str | None = "text"
+    required: bool = False
+    completed: bool = False
+    translations: Mapping[str, str] = field(default_factory=dict)
+
+    def payload(self) -> dict[str, Any]:
+        """As PUT /applications/{id}/commands takes it."""
+        body: dict[str, Any] = {
+            "name": self.name,
+            "type": CHAT_INPUT,
+            "description": clipped(self.description, MAX_DESCRIPTION),
+        }
+        if found := self._localized():
+            body["description_localizations"] = found
+        if self.argument:
+            argument = {
+                "type": STRING,
+                "name": self.argument,
+                "description": clipped(self.description, MAX_DESCRIPTION),
+                "required": self.required,
+            }
+            if self.completed:
+                argument["autocomplete"] = True
+            body["options"] = [argument]
+        return body
+
+    def _localized(self) -> dict[str, str]:
+        return {
+            locale: clipped(text, MAX_DESCRIPTION)
+            for language, text in self.translations.items()
+            for locale in LOCALES.get(language, ())
+        }
+
+
+class Menu:
+    """The commands, the first hundred; /ask is always among them."""
+
+    def __init__(self, commands: Sequence[SlashCommand] = ()) -> None:
+        self._texts: dict[str, dict[str, str]] = {"": {}}
+        self._given = {command.name: command for command in commands}
+
+    def set(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
+        """(name, description) pairs in a language, or in that of all others (None)."""
+        code = language.partition("-")[0].lower() if language else ""
+        self._texts[code] = dict(commands)
+
+    def payload(self) -> list[dict[str, Any]]:
+        """All commands for Discord."""
+        return [command.payload() for command in self._commands()[:MAX_COMMANDS]]
+
+    def _commands(self) -> list[SlashCommand]:
+        found = {ASK: SlashCommand(ASK, ASK_TEXTS[""], required=True, translations=ASK_TEXTS)}
+        for name, text in self._texts[""].items():
+            translations = {
+                code: texts[name] for code, texts in self._texts.items() if code and name in texts
+            }
+            found[name] = SlashCommand(
+                name,
+                text,
+                argument=None if name in BARE else "text",
+                completed=name in COMPLETED,
+                translations=translations,
+            )
+        return list({**found, **self._given}.values())
+
+
+def text_of(data: Mapping[str, Any]) -> tuple[str, str]:
+    """The name of the command that was used, and what was given to it."""
+    options = data.get("options") or ()
+    rest = " ".join(str(option.get("value", "")) for option in options).strip()
+    return str(data.get("name", "")), rest
+
+
+def choices(found: Sequence[tuple[str, str]]) -> list[dict[str, str]]:
+    """What is offered while a person types."""
+    kept = [(name, value) for name, value in found if value and len(value) <= MAX_CHOICE]
+    return [
+        {"name": clipped(name, MAX_CHOICE), "value": value} for name, value in kept[:MAX_CHOICES]
+    ]
