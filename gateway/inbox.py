@@ -43,7 +43,7 @@ def _insert(dialect: str) -> Executable:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An inbox row. `author` is a person id; `language` is what the platform says."""
+    """An inbox row. `author` is a person id; `language` and `sent` (the time) are what the platform says."""
 
     id: int
     conversation_id: str
@@ -61,6 +61,7 @@ class Item:
     status: int = InboxStatus.NEW
     turn_id: int | None = None
     attempts: int = 0
+    sent: dt.datetime | None = None
 
 
 def _body(inbound: Inbound) -> str:
@@ -71,6 +72,7 @@ def _body(inbound: Inbound) -> str:
             "name": inbound.author.name,
             "language": inbound.author.language,
             "private": inbound.private,
+            "sent": inbound.at.isoformat(),
             "message_id": inbound.message_id,
             "callback": inbound.callback,
             "files": [f"{a.name} ({a.media_type})" for a in inbound.attachments],
@@ -99,6 +101,7 @@ def item_of(row: Row[tuple[object, ...]]) -> Item:
         status=row.status,
         turn_id=row.turn_id,
         attempts=row.attempts,
+        sent=dt.datetime.fromisoformat(body["sent"]) if "sent" in body else None,
     )
 
 

@@ -1,5 +1,6 @@
 """Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
 
+import datetime as dt
 import logging
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -55,6 +56,10 @@ class TurnRunner:
     _fresh: set[str] = field(default_factory=set)
     _recent: OrderedDict[str, tuple[Row, ...]] = field(default_factory=OrderedDict)
     _said: dict[str, Callable[[], str]] = field(default_factory=dict)
+    _since: dt.datetime = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._since = self.clock.now()
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
@@ -207,6 +212,7 @@ class TurnRunner:
             reply=reply,
             fresh=fresh,
             steps=lambda: delivery.steps,
+            since=self._since,
         )
 
     async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:

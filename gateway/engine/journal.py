@@ -4,6 +4,7 @@ The fence (fence.py) refuses an older run and waits outages out; here stands wha
 """
 
 import asyncio
+import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
@@ -202,7 +203,8 @@ class TurnJournal(SessionJournal):
     """The journal of a turn's own session: it also steers, and its end closes the inbox rows and sets the reply.
 
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
-    `steps` tells what was done for the reply, which keeps it.
+    `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before is
+    backlog, also when the platform hands it over late.
     """
 
     def __init__(
@@ -217,12 +219,14 @@ class TurnJournal(SessionJournal):
         reply: Draft,
         fresh: Callable[[], bool],
         steps: Callable[[], Sequence[Step]] = tuple,
+        since: dt.datetime | None = None,
     ) -> None:
         super().__init__(fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows)
         self._horizon = horizon
         self._reply = reply
         self._fresh = fresh
         self._steps = steps
+        self._since = since
         self.ready: tuple[int, Draft] | None = None
         self.more = True
 
@@ -232,9 +236,7 @@ class TurnJournal(SessionJournal):
             return ()
 
         def work(conn: Connection, after: int) -> list[Row]:
-            items = self._steerable(
-                inbox.new_rows(conn, self._fence.conversation_id, self._horizon)
-            )
+            items = self._steerable(inbox.new_rows(conn, self._fence.conversation_id, after=0))
             if not items:
                 return []
             inbox.take(conn, [item.id for item in items], self._turn_id)
@@ -251,10 +253,14 @@ class TurnJournal(SessionJournal):
         for item in items:
             if item.author != self._owner:
                 continue  # other people's rows are turns of their own
-            if route(item.text, item.kind).to != "turn":
-                break
+            if self._is_backlog(item) or route(item.text, item.kind).to != "turn":
+                break  # it waits for its own time, and what came later must not overtake it
             taken.append(item)
         return taken
+
+    def _is_backlog(self, item: inbox.Item) -> bool:
+        late = self._since is not None and item.sent is not None and item.sent < self._since
+        return item.id <= self._horizon or late
 
     async def finish(
         self,

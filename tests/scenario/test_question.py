@@ -32,7 +32,7 @@ async def figures(symbol: str, period: str | None) -> dict[str, Any]:
 
 
 def grounded(stage: Stage, symbol: str, words: str, answer: str) -> None:
-    """Every number of the answer stands in a result of a real tool (a sub-agent's report is none), or in the question."""
+    """Every number of the answer stands in a result of a real tool (no sub-agent's report) or in the question."""
     results = [r for r in stage.results(symbol) if "next_action" not in r]
     material = " ".join([words, *results])
     given = set(NUMBER.findall(material))
