@@ -68,8 +68,8 @@ class Commands:
         return say("start", asked.language)
 
     def _help(self, _conn: Connection, asked: Asked) -> str:
-        lines = [f"• /{name} — {text}" for name, text in self.menu(asked.language)]
-        return "\n".join([say("help_head", asked.language), *lines])
+        lines = [f"- /{name} — {text}" for name, text in self.menu(asked.language)]
+        return "\n".join([say("help_head", asked.language), "", *lines])
 
     def _status(self, conn: Connection, asked: Asked) -> str:
         running = inbox.running_turn(conn, asked.lane.id) is not None
@@ -112,9 +112,9 @@ class Commands:
 
     def _preset(self, conn: Connection, asked: Asked) -> str:
         name, language = asked.route.rest, asked.language
-        lines = [f"• {team.name} — {team.title or team.description}" for team in self.teams.all()]
+        lines = [f"- {team.name} — {team.title or team.description}" for team in self.teams.all()]
         lines += [
-            "• " + say("preset_broken", language, problem=problem)
+            "- " + say("preset_broken", language, problem=problem)
             for problem in self.teams.first_problems()
         ]
         choices = "\n".join(lines)

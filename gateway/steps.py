@@ -34,9 +34,9 @@ class Names:
         return spec.display(self.language) if spec else name
 
     def agent(self, agent_id: str) -> str:
-        """A sub-agent's role."""
+        """A sub-agent's name."""
         agent = self.team.agents.get(agent_id)
-        return agent.role if agent else agent_id
+        return agent.display(self.language) if agent else agent_id
 
 
 def steps_so_far(conn: Connection, begun: Begun, names: Names) -> tuple[Step, ...]:

@@ -6,7 +6,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "pairing": (
         "Hello. This bot is private. Your pairing code is `{code}` (valid for {hours} hours).\n"
         "Ask its operator to run: `swarmgate users approve {code}`",
-        "你好，这个机器人需要配对。你的配对码是 `{code}`（{hours} 小时内有效）。\n"
+        "您好，这个机器人需要配对。您的配对码是 `{code}`（{hours} 小时内有效）。\n"
         "请管理员运行：`swarmgate users approve {code}`",
     ),
     "approved": ("You are in. What would you like to know?", "已通过配对，请问想了解什么？"),
@@ -19,12 +19,12 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "这条消息有 {chars} 个字符，上限为 {limit}，请分段发送。",
     ),
     "start": (
-        "Hello! Ask me about prices and trends, in English or Chinese, for example:\n"
-        "• How did GOOG do in 2012, and what does its trend look like?\n"
-        "• 分析一下 AAPL 的走势\n\n/help lists the commands.",
-        "你好！可以用中文或英文问我行情和走势，例如：\n"
-        "• 分析一下 AAPL 的走势\n"
-        "• How did GOOG do in 2012, and what does its trend look like?\n\n/help 查看命令。",
+        "Hello! Ask me about prices and trends, in English or Chinese, for example:\n\n"
+        "- How did GOOG do in 2012, and what does its trend look like?\n"
+        "- 分析一下 AAPL 的走势\n\n/help lists the commands.",
+        "您好！可以用中文或英文问我行情和走势，例如：\n\n"
+        "- 分析一下 AAPL 的走势\n"
+        "- How did GOOG do in 2012, and what does its trend look like?\n\n/help 查看命令。",
     ),
     "help_head": ("Commands:", "命令："),
     "help_new": ("start a new conversation", "开始新对话"),
@@ -42,8 +42,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "nothing_runs": ("Nothing is running.", "没有正在进行的任务。"),
     "stopping": ("Stopping.", "正在停止。"),
     "status": (
-        "Preset: {preset}\nModel: {model}\nRunning here: {here}\nWaiting here: {waiting}\nRunning in all: {busy}\nUptime: {uptime}",
-        "预设：{preset}\n模型：{model}\n本对话进行中：{here}\n本对话等待中：{waiting}\n总进行中：{busy}\n运行时间：{uptime}",
+        "- Preset: {preset}\n- Model: {model}\n- Running here: {here}\n- Waiting here: {waiting}\n"
+        "- Running in all: {busy}\n- Uptime: {uptime}",
+        "- 预设：{preset}\n- 模型：{model}\n- 本对话进行中：{here}\n- 本对话等待中：{waiting}\n"
+        "- 总进行中：{busy}\n- 运行时间：{uptime}",
     ),
     "yes": ("yes", "是"),
     "no": ("no", "否"),
@@ -58,16 +60,16 @@ _TEXTS: dict[str, tuple[str, str]] = {
     ),
     "model_not_allowed": (
         "Your role may not choose {name}. Choices: {choices}",
-        "你的角色不能选择 {name}，可选：{choices}",
+        "您的角色不能选择 {name}，可选：{choices}",
     ),
     "preset_now": (
-        "Preset: {preset}\nChoose with /preset NAME:\n{choices}",
-        "预设：{preset}\n用 /preset 名称 选择：\n{choices}",
+        "Preset: {preset}\nChoose with /preset NAME:\n\n{choices}",
+        "预设：{preset}\n用 /preset 名称 选择：\n\n{choices}",
     ),
     "preset_set": ("From the next message on: {preset}.", "从下一条消息起使用：{preset}。"),
     "preset_unknown": (
-        "There is no preset {name}. Choices:\n{choices}",
-        "没有预设 {name}，可选：\n{choices}",
+        "There is no preset {name}. Choices:\n\n{choices}",
+        "没有预设 {name}，可选：\n\n{choices}",
     ),
     "preset_broken": ("Broken: {problem}", "有错误：{problem}"),
     "model_missing": (

@@ -81,6 +81,7 @@ def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree:
     return Agent(
         id=name,
         role=part.role or name,
+        title=part.title.model_dump(exclude_none=True) if part.title else {},
         prompt=_prompt(tree, "agents", name),
         tools=_names(part.tools),
         description=part.description or "",

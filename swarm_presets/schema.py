@@ -174,10 +174,18 @@ class DefaultsPart(_Part):
     policy: PoliciesPart | None = None
 
 
+class TitlePart(_Part):
+    """An agent's name for people, by language; its role where there is none."""
+
+    en: Line | None = None
+    zh: Line | None = None
+
+
 class AgentPart(DefaultsPart):
     """A sub-agent."""
 
     role: Line | None = None
+    title: TitlePart | None = None
     description: Line | None = None
     prompt: Prompt | None = None
     tools: Tools | None = None

@@ -59,7 +59,11 @@ def _name(data: Fields, language: Language) -> str:
     name = data.get("name_zh" if language == "zh" else "name") or data.get("name")
     if not name or name == data.get("symbol"):
         return ""
-    return f" ({name})" if language == "en" else f"（{name}）"
+    if language == "zh":
+        return f"（{name}）"
+    # no brackets in brackets: Alphabet (Google)
+    flat = str(name).replace(" (", ", ").replace(")", "")
+    return f" ({flat})"
 
 
 def _moved(data: Fields, language: Language) -> str:

@@ -112,7 +112,8 @@ def _delegate_tool(desk: _Desk) -> ToolSpec:
             return await _delegate(desk, ctx, task, context)
 
     # The tool keeps its own deadline (limits.time), and resumes by its child's rows, so it may run again.
-    made = tool(title={"en": agent.role, "zh": agent.role}, timeout=math.inf)(delegate)
+    title = {language: agent.display(language) for language in ("en", "zh")}
+    made = tool(title=title, timeout=math.inf)(delegate)
     description = f"Delegate to {agent.role}. {agent.description}".strip()
     return replace(made, name=f"{DELEGATE}{agent.id}", description=description)
 
@@ -128,7 +129,7 @@ async def _check_count(desk: _Desk) -> None:
 
 async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> ToolOutput:
     agent, emit = desk.agent, desk.parent.emit
-    emit(AgentStarted(agent.id, agent.role, task, ctx.call_id))
+    emit(AgentStarted(agent.id, agent.display(ctx.language), task, ctx.call_id))
     attempt, model = 0, ""
     spent = Usage()
     artifacts: tuple[ArtifactRef, ...] = ()

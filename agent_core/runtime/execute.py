@@ -145,7 +145,9 @@ async def _run_one(
         return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
     began = run.clock.monotonic()
     run.emit(
-        ToolStarted(call.id, spec.name, spec.display(run.person.language), call_detail(call), run.label)
+        ToolStarted(
+            call.id, spec.name, spec.display(run.person.language), call_detail(call), run.label
+        )
     )
     done = await _outcome(run, call, spec)
     row = await _store(run, done)

@@ -63,7 +63,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent. `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or "auto"."""
+    """One agent. `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or "auto".
+
+    `role` is what models read; `title` is its name for people by language ("en", "zh").
+    """
 
     id: str
     role: str
@@ -76,6 +79,11 @@ class Agent:
     concurrency: int = 1
     context: Literal["task_only", "brief", "recent", "full"] = "brief"
     policy: dict[Status, Policy] = field(default_factory=dict)
+    title: dict[str, str] = field(default_factory=dict)
+
+    def display(self, language: str) -> str:
+        """The agent's name for people: its role where it has none in this language."""
+        return self.title.get(language) or self.role
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,10 +43,7 @@ def chart_tools(sources: Sources) -> list[ToolSpec]:
         picture = await charts.render(_request(ctx, found, kind, theme))
         bars = found.window
         name = _file_name(found, kind)
-        caption = (
-            f"{found.symbol.id} {bars.first} … {bars.as_of}, daily, {bars.currency}, "
-            f"source: {bars.source}"
-        )
+        caption = _caption(ctx, found)
         fields = found.head(CREDIBILITY) | {
             "kind": kind,
             "artifact": name,
@@ -85,6 +82,14 @@ def _file_name(found: Series, kind: Kind) -> str:
     period = found.label.replace(" … ", "_")
     stem = f"{found.symbol.id}-{period}" + ("" if kind == "price" else f"-{kind}")
     return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "_" for c in stem) + ".png"
+
+
+def _caption(ctx: ToolContext, found: Series) -> str:
+    bars = found.window
+    head = f"{found.symbol.id} {bars.first} … {bars.as_of}"
+    if ctx.language == "zh":
+        return f"{head}，日线，{bars.currency}，来源：{bars.source}"
+    return f"{head}, daily, {bars.currency}, source: {bars.source}"
 
 
 def _line(ctx: ToolContext, found: Series) -> str:

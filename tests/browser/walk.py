@@ -54,6 +54,11 @@ class Walk:
     def questions(self) -> Locator:
         return self.page.locator(".message.user")
 
+    @property
+    def chat(self) -> str:
+        """The id of the chat that is open."""
+        return self.page.url.rsplit("#", 1)[1]
+
     async def log_in(self) -> None:
         """Open the address as `run` prints it."""
         await self.page.goto(f"{self.target.url}/login?code={self.target.code}")

@@ -108,8 +108,9 @@ function problem(what) {
 
 function connection(state) {
   const line = byId("connection");
+  const words = { open: "", gone: t("unknown_session"), lost: t(navigator.onLine ? "reconnecting" : "offline") };
   line.hidden = state === "open";
-  line.textContent = state === "open" ? "" : t(navigator.onLine ? "reconnecting" : "offline");
+  line.textContent = words[state];
 }
 
 function changed() {

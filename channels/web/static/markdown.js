@@ -20,6 +20,7 @@ const escapeHtml = (text) => text.replace(/[&<>"']/g, (c) => `&#${c.charCodeAt(0
 
 marked.use({
   gfm: true,
+  breaks: true, // a line that ends ends here too, as in other chats
   renderer: {
     // Markup in an answer is shown as it stands; models write <br> in table cells and mean it.
     html({ text }) {

@@ -7,7 +7,7 @@ const RETRY = [500, 1000, 2000, 4000, 8000];
 const HIDDEN = 30_000; // ms after which a hidden page lets go: browsers allow six connections to one server
 
 export class Stream {
-  /** `on[name](data)` for each event; `on.state("open" | "lost")`. */
+  /** `on[name](data)` for each event; `on.state("open" | "lost" | "gone")`. */
   constructor(on) {
     this.on = on;
     this.session = null;
@@ -57,13 +57,15 @@ export class Stream {
   /** An EventSource does not tell why it failed; this request does, and goes to the login page if need be. */
   async check() {
     const session = this.session;
+    const mine = () => session === this.session && !this.source;
     try {
-      await getSessions();
+      const { sessions } = await getSessions();
+      if (!mine()) return;
+      if (sessions.some((item) => item.id === session)) this.open(session);
+      else this.on.state("gone");
     } catch {
-      if (session === this.session && !this.source) this.lost();
-      return;
+      if (mine()) this.lost();
     }
-    if (session === this.session && !this.source) this.open(session);
   }
 
   again() {

@@ -65,6 +65,20 @@ async def test_a_notice_leaves_the_running_reply_alone_but_a_closed_one_is_repla
     assert hub.settle("s", object()) is live
 
 
+async def test_a_reply_that_goes_on_after_its_preview_was_closed_stays_the_same_reply() -> None:
+    """A Stop ends the preview; the message that says so comes from another run."""
+    hub, owner = Hub(), object()
+    first = hub.open("s", object())
+    first.preview, first.closed = Preview(text="half"), True
+    hub.show("s", first)
+    second = hub.open("s", owner)
+    assert second.id == first.id
+    assert hub.join("s").live_id == first.id
+    settled = hub.settle("s", owner)
+    assert settled is second
+    assert settled.preview.text == "half"
+
+
 def replay(events: list[dict[str, object]]) -> dict[str, object]:
     """What the page does with preview events."""
     state: dict[str, object] = {}
