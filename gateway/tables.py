@@ -3,7 +3,16 @@
 import datetime as dt
 from enum import IntEnum
 
-from sqlalchemy import BigInteger, Column, ForeignKey, Index, Text, UniqueConstraint, text
+from sqlalchemy import (
+    BigInteger,
+    Column,
+    ForeignKey,
+    Index,
+    Text,
+    UniqueConstraint,
+    false,
+    text,
+)
 from sqlmodel import Field, SQLModel
 
 from agent_core.storage.tables import BigId, UtcDateTime
@@ -42,6 +51,7 @@ class Conversation(SQLModel, table=True):
     epoch: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
     preset: str = ""
     model: str = ""
+    thinking: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
@@ -132,4 +142,85 @@ class Pairing(SQLModel, table=True):
     code: str = Field(primary_key=True)
     person_id: str = Field(unique=True)
     name: str = ""
+    expires_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Question(SQLModel, table=True):
+    """Something asked of a person: a choice of `ask_user`, or an approval of a tool call. Durable (DESIGN.md 4).
+
+    `kind`: ask | approval. `args` is the call's canonical JSON and `digest` its sha256: an approval holds for exactly
+    that call, once. `approvers` is a JSON list of person ids. `status`: open, answered, expired, cancelled or parked
+    (the turn went on without it; a later yes runs the call in a turn of its own). `answer` is JSON.
+    """
+
+    __tablename__ = "question"
+    __table_args__ = (
+        UniqueConstraint("session_id", "call_id", name="question_call"),
+        Index("question_open", "status", "expires_at"),
+        Index("question_conversation", "conversation_id", "id"),
+    )
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    kind: str
+    conversation_id: str = Field(
+        sa_column=Column(Text, ForeignKey("conversation.id"), nullable=False)
+    )
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    turn_id: int = Field(sa_column=Column(BigInteger, nullable=False))
+    call_id: str
+    owner: str
+    tool: str = ""
+    args: str = Field(default="{}", sa_column=Column(Text, nullable=False))
+    digest: str = ""
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    options: str = Field(default="[]", sa_column=Column(Text, nullable=False))
+    approvers: str = Field(default="[]", sa_column=Column(Text, nullable=False))
+    status: str = "open"
+    answer: str = Field(default="{}", sa_column=Column(Text, nullable=False))
+    answered_by: str = ""
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    expires_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    answered_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
+
+
+class Schedule(SQLModel, table=True):
+    """Something due at a time: a reminder once, or a cron line. A due slot becomes an inbox row, unique by its slot.
+
+    `cron` is empty for a single time; `timezone` is an IANA name; `status`: active, done or cancelled.
+    """
+
+    __tablename__ = "schedule"
+    __table_args__ = (Index("schedule_due", "status", "next_at"),)
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    owner: str = Field(index=True)
+    conversation_id: str = Field(
+        sa_column=Column(Text, ForeignKey("conversation.id"), nullable=False)
+    )
+    kind: str
+    text: str = Field(sa_column=Column(Text, nullable=False))
+    cron: str = ""
+    timezone: str = "UTC"
+    status: str = "active"
+    next_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Link(SQLModel, table=True):
+    """A person who is the same as another: memory and portfolio are the principal's. Made by a code both sides saw."""
+
+    __tablename__ = "link"
+
+    person_id: str = Field(primary_key=True)
+    principal: str = Field(index=True)
+    created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class LinkCode(SQLModel, table=True):
+    """A one-time code that links whoever sends it, from another channel, to the person who asked for it."""
+
+    __tablename__ = "link_code"
+
+    code: str = Field(primary_key=True)
+    person_id: str = Field(unique=True)
     expires_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))

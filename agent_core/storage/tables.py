@@ -119,6 +119,24 @@ class UsageRow(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
+class Checkpoint(SQLModel, table=True):
+    """A decision about what a model sees of a transcript; the rows themselves never change (DESIGN.md 1).
+
+    `kind` "undo": rows with a `seq` above `after` and below `until` are left out of the view.
+    """
+
+    __tablename__ = "checkpoint"
+    __table_args__ = (Index("checkpoint_session", "session_id", "id"),)
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    kind: str
+    after: int = Field(sa_column=Column(BigInteger, nullable=False))
+    until: int = Field(sa_column=Column(BigInteger, nullable=False))
+    body: str = Field(default="{}", sa_column=Column(Text, nullable=False))
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
 class Blob(SQLModel, table=True):
     """Bytes beside the rows: charts, files, long tool results. `id` is the sha256 of owner and data."""
 
