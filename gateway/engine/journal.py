@@ -203,8 +203,8 @@ class TurnJournal(SessionJournal):
     """The journal of a turn's own session: it also steers, and its end closes the inbox rows and sets the reply.
 
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
-    `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before is
-    backlog, also when the platform hands it over late.
+    `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before
+    is backlog, also when the platform hands it over late.
     """
 
     def __init__(

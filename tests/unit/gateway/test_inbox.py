@@ -63,6 +63,7 @@ async def test_a_row_tells_everything_that_came(db: Database) -> None:
         message_id="55",
         callback="cb",
         files=("a.pdf (application/pdf)",),
+        sent=NOW,
     )
 
 
