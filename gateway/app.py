@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.base import CanMenu, Channel
-from channels.manager import ChannelManager
+from channels.manager import ChannelManager, State
 from channels.terminal.channel import TerminalChannel
 from channels.web.channel import WebChannel
 from gateway.clock import SystemClock
@@ -29,6 +29,7 @@ from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
+from gateway.problems import OperatorError
 from gateway.runner import TurnRunner
 from gateway.schema import open_database
 from gateway.settings import Settings
@@ -210,10 +211,16 @@ async def _serve(
             announce(f"web chat: {http.url}/login?code={codes.issue(OWNER)}")
         if demo:
             announce("stop with Ctrl-C")
-        warm = asyncio.create_task(_warm(core, platforms))
+        tasks = [
+            asyncio.create_task(_warm(core, platforms)),
+            asyncio.create_task(_refusal(core, settings, stop)),
+        ]
         await stop.wait()
-        warm.cancel()
-        await asyncio.gather(warm, return_exceptions=True)
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, OperatorError):
+                raise outcome
     finally:
         await control.stop()
         await core.engine.stop(GRACE_S)
@@ -221,6 +228,16 @@ async def _serve(
         await core.channels.stop()
         if http is not None:
             await http.stop()
+
+
+async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
+    """Stop when a platform refuses its credentials at the start; one that does so later leaves the others alone."""
+    await core.channels.wait_ready()
+    for seat in core.channels.states():
+        if seat.state is State.FAILED:
+            stop.set()
+            cure = "copy it anew from the platform"
+            raise settings.refuse(f"channels.{seat.name}.token", seat.reason, cure)
 
 
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
