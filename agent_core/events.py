@@ -1,7 +1,8 @@
 """What a running turn tells the world: one union, consumed by every front end, sub-agent and test (EVT-1).
 
-Events are for showing. Nothing durable hangs on them: what must not be lost is a transcript or an outbox row.
-`agent` is None for the supervisor, else the sub-agent's id (SUB-8). Events of one agent keep their order.
+Events are for showing. Nothing durable hangs on them: what must not be lost is a transcript or an
+outbox row. `agent` is None for the supervisor, else the sub-agent's id (SUB-8). Events of one agent
+keep their order.
 """
 
 from dataclasses import dataclass
@@ -36,7 +37,10 @@ class ThinkingDelta:
 
 @dataclass(frozen=True, slots=True)
 class StreamReset:
-    """What this agent streamed since its last ModelStarted is void: a fallback begins again (FBK-3), or a tool call follows (EVT-9)."""
+    """What this agent streamed since its last ModelStarted is void.
+
+    A fallback begins again (FBK-3), or a tool call follows (EVT-9).
+    """
 
     reason: str
     agent: str | None = None
@@ -124,7 +128,10 @@ class Used:
 
 @dataclass(frozen=True, slots=True)
 class TurnEnded:
-    """The one terminal event of a turn (EVT-8). For FAILED, `error_id` is what the person is told (CHN-6)."""
+    """The one terminal event of a turn (EVT-8).
+
+    For FAILED, `error_id` is what the person is told (CHN-6).
+    """
 
     status: TurnStatus
     text: str

@@ -1,6 +1,9 @@
-"""What the agent core needs from others, as Protocols. Concrete objects are built in `gateway/app.py` only.
+"""What the agent core needs from others, as Protocols.
 
-Contracts in prose stand at each method: what is durable when it returns, what is raised, what cancellation does.
+Concrete objects are built in `gateway/app.py` only.
+
+Contracts in prose stand at each method: what is durable when it returns, what is raised, what
+cancellation does.
 """
 
 import datetime as dt
@@ -25,7 +28,10 @@ class Price:
 
 @dataclass(frozen=True, slots=True)
 class ModelInfo:
-    """Facts about a model. `name` is `<provider>/<model>`; sizes are tokens; an unknown price is None, never 0 (MDL-3)."""
+    """Facts about a model.
+
+    `name` is `<provider>/<model>`; sizes are tokens; an unknown price is None, never 0 (MDL-3).
+    """
 
     name: str
     context_window: int
@@ -48,8 +54,9 @@ class ToolSchema:
 class ModelRequest:
     """One model call. `system` and `tools` are byte-stable within a session (DESIGN.md 5).
 
-    `breakpoints` are indexes into `messages` whose last block gets a cache mark where the provider has marks.
-    `effort` is low, medium, high or None (the model's default). `images` maps blob ids to bytes of Image blocks.
+    `breakpoints` are indexes into `messages` whose last block gets a cache mark where the provider
+    has marks. `effort` is low, medium, high or None (the model's default). `images` maps blob ids
+    to bytes of Image blocks.
     """
 
     system: str
@@ -88,7 +95,8 @@ class RestartChunk:
 class FinishedChunk:
     """Always the last chunk: the whole message, why it ended, and what it cost.
 
-    With `stop == "tool_use"` the message has complete calls; with any other stop it has none (PRV-4, defect 22).
+    With `stop == "tool_use"` the message has complete calls; with any other stop it has none
+    (PRV-4, defect 22).
     """
 
     message: Message
@@ -112,8 +120,8 @@ class Model(Protocol):
     def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Stream one answer. Ends with exactly one FinishedChunk, or raises a ModelError.
 
-        Closing the iterator (or cancelling the task that reads it) closes the connection; no task is left behind.
-        Surrogate pairs are never split between two chunks (STM-3).
+        Closing the iterator (or cancelling the task that reads it) closes the connection; no task
+        is left behind. Surrogate pairs are never split between two chunks (STM-3).
         """
         ...
 
@@ -133,10 +141,13 @@ class NewBlob:
 
 
 class Journal(Protocol):
-    """Where one running session writes. Every method is one transaction; when it returns, it is committed.
+    """Where one running session writes.
 
-    Raises `Fenced` when another run owns the conversation (write nothing more), `Reload` when rows must be read again.
-    Calls on one journal never overlap for one session, except `append` of parallel tool results, which the journal puts in order.
+    Every method is one transaction; when it returns, it is committed.
+
+    Raises `Fenced` when another run owns the conversation (write nothing more), `Reload` when rows
+    must be read again. Calls on one journal never overlap for one session, except `append` of
+    parallel tool results, which the journal puts in order.
     """
 
     @property
@@ -165,7 +176,9 @@ class Journal(Protocol):
         ...
 
     async def steer(self) -> Sequence[Row]:
-        """Take the author's own messages that arrived after the turn began, as USER rows (EVT-7). Empty: none.
+        """Take the author's own messages that arrived after the turn began, as USER rows (EVT-7).
+
+        Empty: none.
 
         On the journal of a child session it is always empty.
         """
@@ -183,7 +196,8 @@ class Journal(Protocol):
     ) -> None:
         """End the turn: last rows, the reply in the outbox, the closed inbox rows, in one commit.
 
-        A message that arrives after the last `steer` opens the next turn. On a child's journal it only appends.
+        A message that arrives after the last `steer` opens the next turn. On a child's journal it
+        only appends.
         """
         ...
 

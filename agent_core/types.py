@@ -1,7 +1,8 @@
 """The words of the agent core: messages and their blocks, transcript rows, usage.
 
-All are immutable. `encode` and `decode` are the one JSON form of a message; the transcript stores it, so its keys
-never change meaning. Numbers in `Usage` are tokens; money is US dollars, or None where the price is unknown.
+All are immutable. `encode` and `decode` are the one JSON form of a message; the transcript stores
+it, so its keys never change meaning. Numbers in `Usage` are tokens; money is US dollars, or None
+where the price is unknown.
 """
 
 import datetime as dt
@@ -40,7 +41,10 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class ToolUse:
-    """A tool call. `args` is None when the model's JSON could not be parsed (PRV-4); `raw` then holds it."""
+    """A tool call.
+
+    `args` is None when the model's JSON could not be parsed (PRV-4); `raw` then holds it.
+    """
 
     id: str
     name: str

@@ -1,6 +1,7 @@
 """The channel contract: two methods, and small optional protocols for what a platform can do besides.
 
-A channel has no agent and no database in it. It turns platform updates into `Inbound`, and `Outbound` into messages.
+A channel has no agent and no database in it. It turns platform updates into `Inbound`, and
+`Outbound` into messages.
 """
 
 from collections.abc import Awaitable, Callable, Sequence
@@ -34,7 +35,8 @@ class Receipt(Protocol):
     async def shown(self, message_id: str, *, final: bool, last: bool = False) -> None:
         """A new message is visible. Committed when it returns.
 
-        `last`: nothing follows in this `send`, so it is committed together with the end of the send, in one commit.
+        `last`: nothing follows in this `send`, so it is committed together with the end of the
+        send, in one commit.
         """
         ...
 
@@ -56,17 +58,19 @@ class Channel(Protocol):
     async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
         """Receive until cancelled. `ready` is called once, when updates flow.
 
-        `emit` returns when the message is durable; only then may the platform be told. Raises BadCredentials when
-        the token is refused; survives everything else by itself, with back-off. Cancellation leaves nothing open.
+        `emit` returns when the message is durable; only then may the platform be told. Raises
+        BadCredentials when the token is refused; survives everything else by itself, with back-off.
+        Cancellation leaves nothing open.
         """
         ...
 
     async def send(self, out: Outbound, receipt: Receipt) -> None:
         """Send one reply in order of its parts, skipping what the receipt says is there.
 
-        Splits at the platform's limit. A part that is visible as a preview is edited, never sent again. Text the platform
-        cannot parse goes as plain text, once. Raises FloodLimited, Unreachable, Ambiguous, Refused, Gone; a later call with
-        the same receipt goes on with the part that failed.
+        Splits at the platform's limit. A part that is visible as a preview is edited, never sent
+        again. Text the platform cannot parse goes as plain text, once. Raises FloodLimited,
+        Unreachable, Ambiguous, Refused, Gone; a later call with the same receipt goes on with the
+        part that failed.
         """
         ...
 
@@ -76,7 +80,10 @@ class PreviewStream(Protocol):
     """One reply in the making at one place."""
 
     async def show(self, preview: Preview) -> None:
-        """Show this state, or skip it when the platform's rate asks for that. Never raises for a failed preview."""
+        """Show this state, or skip it when the platform's rate asks for that.
+
+        Never raises for a failed preview.
+        """
         ...
 
     async def close(self) -> None:
@@ -127,7 +134,10 @@ class CanReact(Protocol):
     """Marks a person's message with an emoji: received, done, failed, waiting for somebody."""
 
     async def react(self, address: Address, message_id: str, mark: Mark | None) -> None:
-        """Set the bot's one mark on a message (None: take it away). Failures are ignored: a mark is never vital."""
+        """Set the bot's one mark on a message (None: take it away).
+
+        Failures are ignored: a mark is never vital.
+        """
         ...
 
 

@@ -1,4 +1,7 @@
-"""The words between chat platforms and the gateway. All immutable; ids are strings; texts are Unicode Markdown."""
+"""The words between chat platforms and the gateway.
+
+All immutable; ids are strings; texts are Unicode Markdown.
+"""
 
 import datetime as dt
 from dataclasses import dataclass
@@ -32,9 +35,13 @@ class Address:
 
 
 class Kind(StrEnum):
-    """What came in. BUTTON: `text` is the button's data. FORM: `text` is the form's data, `fields` what was filled in.
+    """What came in.
 
-    HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through `CanHome`.
+    BUTTON: `text` is the button's data. FORM: `text` is the form's data, `fields` what was filled
+    in.
+
+    HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through
+    `CanHome`.
     """
 
     MESSAGE = "message"
@@ -45,7 +52,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Author:
-    """Who wrote. `id` is the platform's stable id; `name` is for showing only, never for deciding."""
+    """Who wrote.
+
+    `id` is the platform's stable id; `name` is for showing only, never for deciding.
+    """
 
     id: str
     name: str = ""
@@ -54,7 +64,10 @@ class Author:
 
 @dataclass(frozen=True, slots=True)
 class Attachment:
-    """A file. Incoming ones carry `ref`, what the channel needs to fetch it; outgoing ones carry `data`."""
+    """A file.
+
+    Incoming ones carry `ref`, what the channel needs to fetch it; outgoing ones carry `data`.
+    """
 
     name: str
     media_type: str
@@ -66,7 +79,10 @@ class Attachment:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A line of a form. `name` comes back with what was filled in; `value` is what stands there first."""
+    """A line of a form.
+
+    `name` comes back with what was filled in; `value` is what stands there first.
+    """
 
     name: str
     label: str
@@ -76,7 +92,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a press may open where the platform has dialogs (Slack and Discord modals). `data` as in Button."""
+    """What a press may open where the platform has dialogs (Slack and Discord modals).
+
+    `data` as in Button.
+    """
 
     title: str
     data: str
@@ -88,8 +107,9 @@ class Form:
 class Button:
     """A button. `data` comes back in the press, at most 64 bytes (Telegram's limit).
 
-    With a `form`, a channel that has dialogs opens it and emits Kind.FORM when it is submitted; others emit
-    Kind.BUTTON, and the gateway asks for the values in words. More than five buttons may be shown as a menu.
+    With a `form`, a channel that has dialogs opens it and emits Kind.FORM when it is submitted;
+    others emit Kind.BUTTON, and the gateway asks for the values in words. More than five buttons
+    may be shown as a menu.
     """
 
     label: str
@@ -100,10 +120,13 @@ class Button:
 
 @dataclass(frozen=True, slots=True)
 class Inbound:
-    """One thing a person did. `key` is unique on (channel, account) and equal for each redelivery (DESIGN.md 3.2).
+    """One thing a person did.
 
-    `addressed`: private chat, mention or reply to the bot. `message_id` is what it refers to on the platform
-    (the message itself, or the one whose button was pressed); `callback` answers a button press.
+    `key` is unique on (channel, account) and equal for each redelivery (DESIGN.md 3.2).
+
+    `addressed`: private chat, mention or reply to the bot. `message_id` is what it refers to on the
+    platform (the message itself, or the one whose button was pressed); `callback` answers a button
+    press.
     """
 
     address: Address
@@ -125,8 +148,9 @@ class Inbound:
 class Outbound:
     """One reply or notice: Markdown of any length, files shown after it, buttons under its last part.
 
-    `id` is stable for all tries of one reply, unique in the installation, or empty; platforms with an idempotency key
-    make it of this.
+    `id` is stable for all tries of one reply, unique in the installation, or empty; platforms with
+    an idempotency key make it of this. `again`: an earlier process may have sent parts that the
+    receipt does not know; a channel that can look does so first.
     """
 
     address: Address
@@ -136,11 +160,15 @@ class Outbound:
     reply_to: str | None = None
     silent: bool = False
     id: str = ""
+    again: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A line of what goes on: a tool or a sub-agent. `parent` is the id of the sub-agent's step it belongs to."""
+    """A line of what goes on: a tool or a sub-agent.
+
+    `parent` is the id of the sub-agent's step it belongs to.
+    """
 
     id: str
     label: str
@@ -154,7 +182,8 @@ class Step:
 class Preview:
     """The whole present state of a reply in the making; a later preview replaces an earlier one.
 
-    `text` is Markdown that may end anywhere; `status` is one short line (empty: none); `steps` in order of start.
+    `text` is Markdown that may end anywhere; `status` is one short line (empty: none); `steps` in
+    order of start.
     """
 
     text: str = ""

@@ -1,6 +1,9 @@
-"""Who may talk to the bot: default deny, by stable ids (CHN-1). A stranger gets a pairing code that an operator approves.
+"""Who may talk to the bot: default deny, by stable ids (CHN-1).
 
-Order: a revoked person is out; operators and the allow list are in; an approved person is in; else `access.default`.
+A stranger gets a pairing code that an operator approves.
+
+Order: a revoked person is out; operators and the allow list are in; an approved person is in; else
+`access.default`.
 """
 
 import datetime as dt

@@ -1,8 +1,9 @@
 """The control socket: a 0600 Unix socket in `data_dir`, through which `swarmgate chat` talks to the running engine.
 
-JSON lines both ways. The client begins with {"op": "chat", "user", "session", "language"}, then sends {"op": "say",
-"text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and {"id", "message": …}. Whoever can open the
-socket owns the process, so the socket's mode is the access control.
+JSON lines both ways. The client begins with {"op": "chat", "user", "session", "language"}, then
+sends {"op": "say", "text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and
+{"id", "message": …}. Whoever can open the socket owns the process, so the socket's mode is the
+access control.
 """
 
 import asyncio
@@ -22,7 +23,10 @@ LINE_LIMIT = 64 * 1024 * 1024  # bytes; charts travel as base64
 
 
 class ControlServer:
-    """Serves the socket. A stale one of a dead process is replaced; the engine role says that nobody else is alive."""
+    """Serves the socket.
+
+    A stale one of a dead process is replaced; the engine role says that nobody else is alive.
+    """
 
     def __init__(self, path: Path, terminal: TerminalChannel) -> None:
         self._path = path

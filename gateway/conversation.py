@@ -1,7 +1,7 @@
 """Which conversation (lane) and session a message belongs to: the only place that decides it (DESIGN.md 3, table).
 
-A conversation is a place: a private chat, a group, a topic, a thread, a web session. It points to its current session,
-the transcript; `/new` moves the pointer.
+A conversation is a place: a private chat, a group, a topic, a thread, a web session. It points to
+its current session, the transcript; `/new` moves the pointer.
 """
 
 import datetime as dt

@@ -1,7 +1,8 @@
 """The database as the gateway uses it: `write` and `read`, each one transaction around a sync function.
 
-Statement functions take a SQLAlchemy `Connection`, use Core statements on the SQLModel tables, and never commit; the same
-functions run on SQLite and on PostgreSQL. No network and no model call belongs inside one.
+Statement functions take a SQLAlchemy `Connection`, use Core statements on the SQLModel tables, and
+never commit; the same functions run on SQLite and on PostgreSQL. No network and no model call
+belongs inside one.
 """
 
 import asyncio
@@ -20,7 +21,10 @@ class DatabaseError(Exception):
 
 
 class Database(Protocol):
-    """One database. Both methods may be called from any task; a cancelled caller does not undo a commit."""
+    """One database.
+
+    Both methods may be called from any task; a cancelled caller does not undo a commit.
+    """
 
     dialect: str
 
@@ -36,7 +40,10 @@ class Database(Protocol):
         ...
 
     async def lock_engine(self) -> None:
-        """Take the engine role of this database until `close`. Raises DatabaseError when it is taken."""
+        """Take the engine role of this database until `close`.
+
+        Raises DatabaseError when it is taken.
+        """
         ...
 
     async def close(self) -> None:

@@ -3,7 +3,8 @@
 Write-ahead log and synchronous=FULL, so what `write` returned survives a power cut. All writers of
 the process share one connection and one commit where they meet (guide "engine", 7: 16,000 commits/s
 against 450 for competing connections). Other processes may write by short IMMEDIATE transactions;
-busy_timeout waits for them."""
+busy_timeout waits for them.
+"""
 
 import asyncio
 import fcntl

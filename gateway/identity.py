@@ -1,4 +1,7 @@
-"""Who a person is and which language they speak. Identities are stable ids, never display names (hermes#44729)."""
+"""Who a person is and which language they speak.
+
+Identities are stable ids, never display names (hermes#44729).
+"""
 
 import re
 from typing import Literal

@@ -1,7 +1,8 @@
 """Which model answers: the settings' providers as ready Model objects, made once each, off the event loop.
 
-`auto` is settled at start (DESIGN.md 8). Making a model imports its SDK, which costs over a second of CPU, so it happens in
-a thread: for the default right after the channels are up, for others when they are first chosen.
+`auto` is settled at start (DESIGN.md 8). Making a model imports its SDK, which costs over a second
+of CPU, so it happens in a thread: for the default right after the channels are up, for others when
+they are first chosen.
 """
 
 import asyncio
@@ -85,7 +86,7 @@ class ModelHouse:
             return
         if not self.known(name):
             raise UnknownModel(name)
-        rest = [n for n in self._settings.fallback if n != name and name != DEMO]
+        rest = [n for n in self._settings.fallback if DEMO not in (n, name) and n != name]
         models = [self._single(n) for n in (name, *rest)]
         self._made[name] = models[0] if name == DEMO else FallbackModel(models, self._clock)
 

@@ -1,6 +1,7 @@
 """The database's schema: created for an empty database, checked at each start, moved by `swarmgate migrate`.
 
-`alembic_version` holds the revision. A start reads one row and imports no Alembic; only `migrate` does.
+`alembic_version` holds the revision. A start reads one row and imports no Alembic; only `migrate`
+does.
 """
 
 from pathlib import Path
@@ -82,7 +83,10 @@ def alembic_config(url: str) -> "Config":
 
 
 def migrate(url: str, target: str = "head") -> tuple[str | None, str]:
-    """Move the database to a revision. Returns (before, after). Blocking; not for the event loop."""
+    """Move the database to a revision.
+
+    Returns (before, after). Blocking; not for the event loop.
+    """
     from alembic import command
 
     engine = create_engine(url)

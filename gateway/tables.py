@@ -27,7 +27,10 @@ class InboxStatus(IntEnum):
 
 
 class OutboxStatus(IntEnum):
-    """States of an outbox row. OPEN: its text is not final yet; PARKED: refused for good, waits for an operator."""
+    """States of an outbox row.
+
+    OPEN: its text is not final yet; PARKED: refused for good, waits for an operator.
+    """
 
     OPEN = 0
     READY = 1
@@ -38,11 +41,10 @@ class OutboxStatus(IntEnum):
 class Conversation(SQLModel, table=True):
     """A lane: one place (a chat, a topic, a thread), its order and its fence.
 
-    `session_id` is where the next turn goes; `epoch` rises with each run, and an append with an older one is refused.
-    `address` is where replies go. `preset` and `model` are the chat's own choice, empty for the settings' default.
+    `session_id` is where the next turn goes; `epoch` rises with each run, and an append with an
+    older one is refused. `address` is where replies go. `preset` and `model` are the chat's own
+    choice, empty for the settings' default.
     """
-
-    __tablename__ = "conversation"
 
     id: str = Field(primary_key=True)
     address: str
@@ -58,7 +60,6 @@ class Conversation(SQLModel, table=True):
 class Inbox(SQLModel, table=True):
     """Everything that came in, once each: unique by (channel, account, key)."""
 
-    __tablename__ = "inbox"
     __table_args__ = (
         UniqueConstraint("channel", "account", "key", name="inbox_key"),
         Index(
@@ -88,12 +89,14 @@ class Inbox(SQLModel, table=True):
 
 
 class Outbox(SQLModel, table=True):
-    """One reply or notice. `key` is unique for a turn; `ids` are the platform's message ids, `final` how many are finished.
+    """One reply or notice.
 
-    `lane` is the address: rows of a lane go out in order of `id`. `attempts` counts failed sends in a row.
+    `key` is unique for a turn; `ids` are the platform's message ids, `final` how many are finished.
+
+    `lane` is the address: rows of a lane go out in order of `id`. `attempts` counts failed sends in
+    a row.
     """
 
-    __tablename__ = "outbox"
     __table_args__ = (
         UniqueConstraint("turn_id", "key", name="outbox_turn_key"),
         Index("outbox_lane", "lane", "id"),
@@ -122,9 +125,10 @@ class Outbox(SQLModel, table=True):
 
 
 class Person(SQLModel, table=True):
-    """Someone who wrote. `id` is `<channel>:<stable id>`; `access` is allowed or revoked; the name is for showing only."""
+    """Someone who wrote.
 
-    __tablename__ = "person"
+    `id` is `<channel>:<stable id>`; `access` is allowed or revoked; the name is for showing only.
+    """
 
     id: str = Field(primary_key=True)
     name: str = ""
@@ -137,8 +141,6 @@ class Person(SQLModel, table=True):
 class Pairing(SQLModel, table=True):
     """A code that an operator may approve. Opens only the person it names."""
 
-    __tablename__ = "pairing"
-
     code: str = Field(primary_key=True)
     person_id: str = Field(unique=True)
     name: str = ""
@@ -146,14 +148,16 @@ class Pairing(SQLModel, table=True):
 
 
 class Question(SQLModel, table=True):
-    """Something asked of a person: a choice of `ask_user`, or an approval of a tool call. Durable (DESIGN.md 4).
+    """Something asked of a person: a choice of `ask_user`, or an approval of a tool call.
 
-    `kind`: ask | approval. `args` is the call's canonical JSON and `digest` its sha256: an approval holds for exactly
-    that call, once. `approvers` is a JSON list of person ids. `status`: open, answered, expired, cancelled or parked
-    (the turn went on without it; a later yes runs the call in a turn of its own). `answer` is JSON.
+    Durable (DESIGN.md 4).
+
+    `kind`: ask | approval. `args` is the call's canonical JSON and `digest` its sha256: an approval
+    holds for exactly that call, once. `approvers` is a JSON list of person ids. `status`: open,
+    answered, expired, cancelled or parked (the turn went on without it; a later yes runs the call
+    in a turn of its own). `answer` is JSON.
     """
 
-    __tablename__ = "question"
     __table_args__ = (
         UniqueConstraint("session_id", "call_id", name="question_call"),
         Index("question_open", "status", "expires_at"),
@@ -184,12 +188,14 @@ class Question(SQLModel, table=True):
 
 
 class Schedule(SQLModel, table=True):
-    """Something due at a time: a reminder once, or a cron line. A due slot becomes an inbox row, unique by its slot.
+    """Something due at a time: a reminder once, or a cron line.
 
-    `cron` is empty for a single time; `timezone` is an IANA name; `status`: active, done or cancelled.
+    A due slot becomes an inbox row, unique by its slot.
+
+    `cron` is empty for a single time; `timezone` is an IANA name; `status`: active, done or
+    cancelled.
     """
 
-    __tablename__ = "schedule"
     __table_args__ = (Index("schedule_due", "status", "next_at"),)
 
     id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
@@ -207,9 +213,10 @@ class Schedule(SQLModel, table=True):
 
 
 class Link(SQLModel, table=True):
-    """A person who is the same as another: memory and portfolio are the principal's. Made by a code both sides saw."""
+    """A person who is the same as another: memory and portfolio are the principal's.
 
-    __tablename__ = "link"
+    Made by a code both sides saw.
+    """
 
     person_id: str = Field(primary_key=True)
     principal: str = Field(index=True)
@@ -219,7 +226,7 @@ class Link(SQLModel, table=True):
 class LinkCode(SQLModel, table=True):
     """A one-time code that links whoever sends it, from another channel, to the person who asked for it."""
 
-    __tablename__ = "link_code"
+    __tablename__ = "link_code"  # pyright: ignore[reportAssignmentType]
 
     code: str = Field(primary_key=True)
     person_id: str = Field(unique=True)

@@ -1,7 +1,7 @@
 """channels.web.host.WebHost over the database: people by cookie, their web sessions, and what each shows.
 
-History is what the person saw: inbox rows and sent replies of the place, not the transcript, which also holds what only
-models read.
+History is what the person saw: inbox rows and sent replies of the place, not the transcript, which
+also holds what only models read.
 """
 
 import datetime as dt
@@ -41,7 +41,10 @@ def address_of(session_id: str) -> Address:
 
 
 class GatewayWebHost:
-    """See channels.web.host.WebHost. A person here is the cookie's; its id elsewhere is `web:<person>`."""
+    """See channels.web.host.WebHost.
+
+    A person here is the cookie's; its id elsewhere is `web:<person>`.
+    """
 
     def __init__(
         self, db: Database, clock: Clock, cookies: CookieSessions, commands: Commands

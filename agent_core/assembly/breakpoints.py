@@ -4,7 +4,10 @@ from collections.abc import Sequence
 
 
 def marks(turns: Sequence[int], turn_id: int) -> tuple[int, ...]:
-    """Indexes of messages whose last block is marked, given each message's turn. At most two; ascending."""
+    """Indexes of messages whose last block is marked, given each message's turn.
+
+    At most two; ascending.
+    """
     if not turns:
         return ()
     last = len(turns) - 1

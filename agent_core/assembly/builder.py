@@ -1,7 +1,7 @@
 """From transcript rows to a model request: a pure function, so that the same rows give the same bytes (ASM-13).
 
-Tool results follow their call in call order, whatever the order in which they were stored. Neighbours of one role are
-merged by the provider's normaliser, which runs last.
+Tool results follow their call in call order, whatever the order in which they were stored.
+Neighbours of one role are merged by the provider's normaliser, which runs last.
 """
 
 from collections.abc import Sequence

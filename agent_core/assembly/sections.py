@@ -1,4 +1,7 @@
-"""What a request carries beside the person's words: the situation of this turn, apart from the static system text (ASM-9, ASM-10)."""
+"""What a request carries beside the person's words: the situation of this turn (ASM-9, ASM-10).
+
+It stands apart from the static system text, which never varies.
+"""
 
 import datetime as dt
 from zoneinfo import ZoneInfo
@@ -9,7 +12,10 @@ _TAGS = ("<context>", "</context>", "[上下文信息]", "<runtime-note>", "</ru
 
 
 def situation(now: dt.datetime, timezone: str, *, place: str, language: str) -> Context:
-    """The clock and the place. Stored in the user's row, so that a request can be rebuilt byte for byte."""
+    """The clock and the place.
+
+    Stored in the user's row, so that a request can be rebuilt byte for byte.
+    """
     local = now.astimezone(ZoneInfo(timezone))
     lines = [
         f"now: {local:%Y-%m-%d %H:%M} {timezone}",

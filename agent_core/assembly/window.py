@@ -1,7 +1,7 @@
 """Keeps a request inside the model's window by leaving out the oldest turns whole.
 
-A plain guard: turns are never split, so tool pairs stay whole, and the present turn always stays. What is left out
-stands in the transcript.
+A plain guard: turns are never split, so tool pairs stay whole, and the present turn always stays.
+What is left out stands in the transcript.
 """
 
 from collections.abc import Sequence

@@ -3,14 +3,14 @@
 import datetime as dt
 from collections.abc import Callable, Sequence
 
-MAX_TICKS = 8
-APART = 0.125  # of the width: a label of ten characters and some air
+MAX_TICKS = 6
+APART = 0.15  # of the width: a label of ten characters and some air
 
 _Step = tuple[Callable[[dt.date], object], str]
 
 
 def date_ticks(dates: Sequence[dt.date], width: float) -> tuple[list[int], list[str]]:
-    """Positions and labels, at most eight and never touching: where a day, week, month, quarter or year begins.
+    """Positions and labels, at most six and never touching: where a day, week, month, quarter or year begins.
 
     `width` is the width of the axis in bars. The first label of each year carries the year where the others show month and day.
     """

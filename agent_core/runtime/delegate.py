@@ -1,8 +1,9 @@
 """Delegating to a sub-agent: a tool of the supervisor that runs a child session (SUB-1 … SUB-16).
 
-The child `<session>/<call id>` has a transcript of its own; each attempt (retry, fallback model) is a child of its own
-number. An attempt's outcome is stored in its last row, so a restart pays no finished call again and repeats no attempt.
-The result object and the policy follow guide "presets", 4; what the policy decides is enforced by restrict.py.
+The child `<session>/<call id>` has a transcript of its own; each attempt (retry, fallback model) is
+a child of its own number. An attempt's outcome is stored in its last row, so a restart pays no
+finished call again and repeats no attempt. The result object and the policy follow guide "presets",
+4; what the policy decides is enforced by restrict.py.
 """
 
 import asyncio

@@ -1,14 +1,15 @@
 """Running the calls of one assistant message: batches, time-outs, size, and results that are stored as they finish.
 
-Neighbouring concurrency-safe calls run side by side, at most five; others alone; the order of batches is the order of the
-calls (TGV-2). Each call has an intent row before it runs (TGV-10): found again without a result after a crash, a call
-that is not idempotent is answered "outcome unknown" and never repeated. A tool's failure is a result for the model.
+Neighbouring concurrency-safe calls run side by side, at most five; others alone; the order of
+batches is the order of the calls (TGV-2). Each call has an intent row before it runs (TGV-10):
+found again without a result after a crash, a call that is not idempotent is answered "outcome
+unknown" and never repeated. A tool's failure is a result for the model.
 """
 
 import asyncio
 import logging
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
@@ -42,12 +43,15 @@ class _Done:
 
     result: ToolResult
     blobs: tuple[NewBlob, ...] = ()
-    meta: dict[str, object] | None = None
+    meta: Mapping[str, object] | None = None
     summary: str = ""
 
 
 async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row]:
-    """Run every call of `message_row` that has no result yet. Returns the new rows in order of storing."""
+    """Run every call of `message_row` that has no result yet.
+
+    Returns the new rows in order of storing.
+    """
     stored = list(rows)
     have = {row.ref for row in stored if row.kind is RowKind.RESULT}
     pending = [call for call in message_row.message.calls if call.id not in have]
@@ -186,7 +190,7 @@ async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
         return _Done(_failure(call, str(e)))
     except TimeoutError:
         return _Done(_failure(call, f"{call.name} timed out after {seconds:g} s."))
-    except Exception as e:  # noqa: BLE001 - a tool's failure is a result for the model, never the end of the loop
+    except Exception as e:
         log.exception("tool_failed", extra={"tool": call.name, "turn": run.journal.turn_id})
         return _Done(_failure(call, f"{call.name} failed inside ({type(e).__name__})."))
     return _packed(run, call, output)
@@ -246,7 +250,7 @@ def _packed(run: Run, call: ToolUse, output: ToolOutput) -> _Done:
 
 def _row(done: _Done) -> NewRow:
     message = Message("user", (done.result,))
-    return NewRow(RowKind.RESULT, message, ref=done.result.call_id, meta=done.meta or {})
+    return NewRow(RowKind.RESULT, message, ref=done.result.call_id, meta=dict(done.meta or {}))
 
 
 async def _store(run: Run, done: _Done) -> Row:

@@ -1,9 +1,10 @@
 """Guards against a model that goes round in circles.
 
-Exact: the same tool with the same arguments three times in the last six calls (DOM-1). Fuzzy: the same tool, equal
-short arguments, and long texts (50 characters or more) that are nearly the same, three times (DOM-2); short texts and
-data are only compared exactly, so neither ten symbols with one long shared text nor a sweep over parameters trips
-(DOM-6). The check comes before the call is dispatched (DOM-5), and the window is one turn.
+Exact: the same tool with the same arguments three times in the last six calls (DOM-1). Fuzzy: the
+same tool, equal short arguments, and long texts (50 characters or more) that are nearly the same,
+three times (DOM-2); short texts and data are only compared exactly, so neither ten symbols with one
+long shared text nor a sweep over parameters trips (DOM-6). The check comes before the call is
+dispatched (DOM-5), and the window is one turn.
 """
 
 from collections.abc import Sequence

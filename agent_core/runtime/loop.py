@@ -1,7 +1,10 @@
-"""The loop: model, tools, model, until an answer or a limit. What comes next is read off the rows, so any row resumes.
+"""The loop: model, tools, model, until an answer or a limit.
 
-A user row: call the model. An assistant row with calls: run those without a result. The final message is returned, not
-stored; the caller stores it in the transaction that ends the turn or the delegation.
+What comes next is read off the rows, so any row resumes.
+
+A user row: call the model. An assistant row with calls: run those without a result. The final
+message is returned, not stored; the caller stores it in the transaction that ends the turn or the
+delegation.
 """
 
 from collections.abc import AsyncIterator, Sequence
@@ -38,10 +41,13 @@ _ENDS: dict[str, Reason] = {"end": "done", "max_tokens": "max_tokens", "refusal"
 
 
 async def run_agent(run: Run) -> Ended:
-    """Run until the agent answers or a limit ends it. Raises ModelError, Fenced; cancellation passes through.
+    """Run until the agent answers or a limit ends it.
 
-    When no tool is left (round limit, doom loop, stop_and_report), a batch of calls is refused once, so that the model can
-    still answer (EVT-4); a second one ends the run. The caller holds the deadline: `asyncio.timeout` around this call.
+    Raises ModelError, Fenced; cancellation passes through.
+
+    When no tool is left (round limit, doom loop, stop_and_report), a batch of calls is refused
+    once, so that the model can still answer (EVT-4); a second one ends the run. The caller holds
+    the deadline: `asyncio.timeout` around this call.
     """
     rows = list(await run.journal.rows())
     turn = run.journal.turn_id
@@ -97,7 +103,8 @@ async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
 def with_new_ids(finished: FinishedChunk, rows: Sequence[Row]) -> FinishedChunk:
     """The message with call ids that are new in the session: results, intents and child sessions hang on them.
 
-    Some servers count from 0 in each answer, so a second `call_0` would pass for one that has its result already.
+    Some servers count from 0 in each answer, so a second `call_0` would pass for one that has its
+    result already.
     """
     taken = {call.id for row in rows for call in row.message.calls}
     blocks: list[Block] = []

@@ -1,4 +1,7 @@
-"""What the runtime itself says to a person when a turn ends without an answer of the model. No exception text (CHN-6)."""
+"""What the runtime itself says to a person when a turn ends without an answer of the model.
+
+No exception text (CHN-6).
+"""
 
 from agent_core.errors import (
     ContextTooLong,

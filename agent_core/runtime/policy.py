@@ -1,7 +1,8 @@
 """What follows when a delegation has ended: a pure function of the agent's policy, the status and what was tried.
 
-The order within one status never changes: retries with back-off, then the fallback model once, then the next action
-(guide "presets", 4). The texts are for the supervising model; they restate what the runtime enforces anyway.
+The order within one status never changes: retries with back-off, then the fallback model once, then
+the next action (guide "presets", 4). The texts are for the supervising model; they restate what the
+runtime enforces anyway.
 """
 
 from dataclasses import dataclass
@@ -65,8 +66,9 @@ class Retry:
 class Next:
     """Hand the result to the supervisor.
 
-    `fallback_tools` bounds the supervisor for this sub-task (empty: no bound); `retryable` says whether it may
-    delegate the same task again; `retries_left` counts the automatic retries that were not needed.
+    `fallback_tools` bounds the supervisor for this sub-task (empty: no bound); `retryable` says
+    whether it may delegate the same task again; `retries_left` counts the automatic retries that
+    were not needed.
     """
 
     action: NextAction

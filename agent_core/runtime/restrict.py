@@ -1,6 +1,7 @@
 """What an agent may still call in this turn: a pure function of its rows, so that a resumed turn is bound as before.
 
-A tool that is not allowed is refused at execution; the list that the model sees never changes, for the cached prefix.
+A tool that is not allowed is refused at execution; the list that the model sees never changes, for
+the cached prefix.
 """
 
 from collections.abc import Sequence
@@ -21,7 +22,10 @@ WHY: dict[End, str] = {
 
 @dataclass(frozen=True, slots=True)
 class Restriction:
-    """`ended` says why nothing may be called; `only` are the direct tools left (None: all); `refused` maps a name to why."""
+    """`ended` says why nothing may be called.
+
+    `only` are the direct tools left (None: all); `refused` maps a name to why.
+    """
 
     ended: End | None = None
     only: frozenset[str] | None = None

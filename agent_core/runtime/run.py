@@ -30,7 +30,8 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `deadline` is a monotonic time. `streamed` holds the words shown since the last reset, for a stop in mid-answer.
+    `deadline` is a monotonic time. `streamed` holds the words shown since the last reset, for a
+    stop in mid-answer.
     """
 
     agent: Agent
@@ -53,7 +54,9 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a run ended. The last message is not stored yet: the caller stores it with what belongs to it.
+    """How a run ended.
+
+    The last message is not stored yet: the caller stores it with what belongs to it.
 
     `message` is None when the runtime cut the run off and the model had no last word.
     """

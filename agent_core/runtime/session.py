@@ -1,7 +1,7 @@
 """One turn of one session, from its first row to its one terminal event.
 
-Whatever happens, a turn ends exactly once: with an answer, a notice, or "stopped" (EVT-8). Only `Fenced`, `Reload` and
-cancellation leave it open: then another run goes on from the last row.
+Whatever happens, a turn ends exactly once: with an answer, a notice, or "stopped" (EVT-8). Only
+`Fenced`, `Reload` and cancellation leave it open: then another run goes on from the last row.
 """
 
 import asyncio
@@ -47,7 +47,10 @@ class Services:
 
 
 class Turn:
-    """One turn. `run` may be cancelled; `stop` then ends it for the person, or leaves it for the next start."""
+    """One turn.
+
+    `run` may be cancelled; `stop` then ends it for the person, or leaves it for the next start.
+    """
 
     def __init__(
         self,
@@ -91,7 +94,10 @@ class Turn:
         self._refusal = text
 
     async def run(self) -> None:
-        """Run to the end. Raises Fenced or Reload when the rows belong to somebody else or must be read again."""
+        """Run to the end.
+
+        Raises Fenced or Reload when the rows belong to somebody else or must be read again.
+        """
         if self._refusal:
             row = NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime")
             await self._finish([row], TurnStatus.FAILED, self._refusal)

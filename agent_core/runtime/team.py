@@ -1,7 +1,7 @@
 """A compiled preset as the runtime sees it: who works, with which tools, within which limits, what follows what.
 
-`swarm_presets/compile.py` makes these from YAML; the runtime enforces them and knows no YAML. Times are seconds,
-tokens are tokens, money is US dollars.
+`swarm_presets/compile.py` makes these from YAML; the runtime enforces them and knows no YAML. Times
+are seconds, tokens are tokens, money is US dollars.
 """
 
 from dataclasses import dataclass, field
@@ -34,7 +34,10 @@ class Status(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What follows a status. Order: retries with back-off, then `fallback_model` once, then `next_action`."""
+    """What follows a status.
+
+    Order: retries with back-off, then `fallback_model` once, then `next_action`.
+    """
 
     next_action: NextAction
     retryable: bool = False
@@ -63,7 +66,10 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Agent:
-    """One agent. `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or "auto".
+    """One agent.
+
+    `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or
+    "auto".
 
     `role` is what models read; `title` is its name for people by language ("en", "zh").
     """
@@ -97,9 +103,12 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class Team:
-    """A preset, ready to run. `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
+    """A preset, ready to run.
 
-    For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its direct tools.
+    `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
+
+    For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its
+    direct tools.
     """
 
     name: str

@@ -1,4 +1,7 @@
-"""Statements on the agent core's tables. Each takes a connection inside a transaction and never commits."""
+"""Statements on the agent core's tables.
+
+Each takes a connection inside a transaction and never commits.
+"""
 
 import datetime as dt
 import hashlib
@@ -91,7 +94,10 @@ def append_rows(
     rows: Sequence[NewRow],
     now: dt.datetime,
 ) -> list[Row]:
-    """Append rows as `after` + 1 and on. An IntegrityError says that somebody else appended first."""
+    """Append rows as `after` + 1 and on.
+
+    An IntegrityError says that somebody else appended first.
+    """
     if not rows:
         return []
     values = [

@@ -1,7 +1,7 @@
 """The agent core's tables. Every row has an owner, directly or through its session.
 
-Hot paths use `Table.__table__` with Core statements (see statements.py); the classes are for reading and for admin.
-Times are aware UTC; on SQLite they are stored as text.
+Hot paths use `Table.__table__` with Core statements (see statements.py); the classes are for
+reading and for admin. Times are aware UTC; on SQLite they are stored as text.
 """
 
 import datetime as dt
@@ -47,9 +47,10 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
 
 
 class Session(SQLModel, table=True):
-    """A transcript's head. `parent` names the session that delegated to this one, `agent` whom it is."""
+    """A transcript's head.
 
-    __tablename__ = "session"
+    `parent` names the session that delegated to this one, `agent` whom it is.
+    """
 
     id: str = Field(primary_key=True)
     owner: str = Field(index=True)
@@ -60,9 +61,11 @@ class Session(SQLModel, table=True):
 
 
 class Transcript(SQLModel, table=True):
-    """Append-only rows of a session; `seq` counts from 1 without gaps. Never updated, never deleted but by /forget."""
+    """Append-only rows of a session; `seq` counts from 1 without gaps.
 
-    __tablename__ = "transcript"
+    Never updated, never deleted but by /forget.
+    """
+
     __table_args__ = (
         UniqueConstraint("session_id", "seq", name="transcript_session_seq"),
         Index("transcript_turn", "turn_id"),
@@ -82,11 +85,10 @@ class Transcript(SQLModel, table=True):
 class Turn(SQLModel, table=True):
     """One run of a session for one principal. `id` is the id of its first inbox row.
 
-    `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon` are backlog from before the
-    turn: they are never steered into it.
+    `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon`
+    are backlog from before the turn: they are never steered into it.
     """
 
-    __tablename__ = "turn"
     __table_args__ = (Index("turn_session", "session_id"),)
 
     id: int = Field(sa_column=Column(BigId, primary_key=True, autoincrement=False))
@@ -101,9 +103,12 @@ class Turn(SQLModel, table=True):
 
 
 class UsageRow(SQLModel, table=True):
-    """One model call that was paid for. `usd` is null where the price is unknown, never 0 (MDL-3)."""
+    """One model call that was paid for.
 
-    __tablename__ = "usage"
+    `usd` is null where the price is unknown, never 0 (MDL-3).
+    """
+
+    __tablename__ = "usage"  # pyright: ignore[reportAssignmentType]
     __table_args__ = (Index("usage_owner_at", "owner", "at"),)
 
     id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
@@ -125,7 +130,6 @@ class Checkpoint(SQLModel, table=True):
     `kind` "undo": rows with a `seq` above `after` and below `until` are left out of the view.
     """
 
-    __tablename__ = "checkpoint"
     __table_args__ = (Index("checkpoint_session", "session_id", "id"),)
 
     id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
@@ -138,9 +142,10 @@ class Checkpoint(SQLModel, table=True):
 
 
 class Blob(SQLModel, table=True):
-    """Bytes beside the rows: charts, files, long tool results. `id` is the sha256 of owner and data."""
+    """Bytes beside the rows: charts, files, long tool results.
 
-    __tablename__ = "blob"
+    `id` is the sha256 of owner and data.
+    """
 
     id: str = Field(primary_key=True)
     owner: str = Field(index=True)

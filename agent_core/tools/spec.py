@@ -1,17 +1,18 @@
 """What a tool is: one async function with a spec made from its signature and docstring.
 
-    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=20)
-    async def get_market_history(ctx: ToolContext, symbol: str, start: str | None = None) -> ToolOutput:
-        '''Daily prices of one symbol.
+    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=20) async def get_market_history(ctx:
+    ToolContext, symbol: str, start: str | None = None) -> ToolOutput: '''Daily prices of one
+    symbol.
 
-        Args:
+Args:
             symbol: Code or name, such as AAPL.
             start: First day, YYYY-MM-DD.
         '''
 
-The docstring's first paragraph (and any further ones before `Args:`) is what the model reads; `Args:` lines describe
-the parameters; annotations give the JSON Schema (pydantic), and arguments are validated by it before the call.
-A tool's failure is a result for the model: raise `ToolFailure` with one line that says what, and how to mend it.
+The docstring's first paragraph (and any further ones before `Args:`) is what the model reads;
+`Args:` lines describe the parameters; annotations give the JSON Schema (pydantic), and arguments
+are validated by it before the call. A tool's failure is a result for the model: raise `ToolFailure`
+with one line that says what, and how to mend it.
 """
 
 import datetime as dt
@@ -49,7 +50,8 @@ class Artifact:
 class ToolOutput:
     """What a tool returns: text for the model (JSON where it has fields), one line for the person, files.
 
-    A file that is stored already is named by its ArtifactRef. `meta` (JSON) is kept beside the result for the runtime and never shown to a model.
+    A file that is stored already is named by its ArtifactRef. `meta` (JSON) is kept beside the
+    result for the runtime and never shown to a model.
     """
 
     content: str
@@ -72,7 +74,10 @@ def _no_progress(detail: str, progress: float | None = None) -> None:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know and use. `owner` is the principal of the turn; `as_of` bounds every datum (None: now)."""
+    """What a tool may know and use.
+
+    `owner` is the principal of the turn; `as_of` bounds every datum (None: now).
+    """
 
     owner: str
     session_id: str
@@ -88,8 +93,9 @@ class ToolContext:
 class ToolSpec:
     """One tool (TGV-1).
 
-    `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again after a crash,
-    others are answered "outcome unknown"; `timeout` is in seconds, and math.inf means that the tool keeps a deadline of its own.
+    `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again
+    after a crash, others are answered "outcome unknown"; `timeout` is in seconds, and math.inf
+    means that the tool keeps a deadline of its own.
     """
 
     name: str
@@ -136,7 +142,7 @@ def _complaint(name: str, error: ValidationError) -> str:
 def tool(
     *,
     title: dict[str, str],
-    timeout: float = 60.0,  # noqa: ASYNC109 - a property of the tool, applied by the runtime
+    timeout: float = 60.0,
     concurrency_safe: bool = True,
     idempotent: bool = True,
     deterministic: bool = False,
