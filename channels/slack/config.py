@@ -1,0 +1,54 @@
+"""What a Slack app needs to be told."""
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+Mode = Literal["socket", "http"]
+Mention = Literal["required", "reply", "always", "never"]
+
+PROMPTS = (
+    ("How did a stock do?", "How did GOOG do in 2012, and what does its trend look like?"),
+    ("Compare two stocks", "Compare AAPL and MSFT over the last year."),
+    ("分析一只股票", "分析一下 AAPL 的走势"),
+    ("What can you do?", "/help"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class SlackConfig:
+    """One app in one workspace. All times are seconds.
+
+    Attributes:
+        bot_token: `xoxb-…`, from "OAuth & Permissions".
+        app_token: `xapp-…` with the scope connections:write; Socket Mode only.
+        signing_secret: from "Basic Information"; HTTP mode only.
+        mode: "socket" (no public address needed) or "http" (Slack posts to /webhooks/slack/…).
+        base_url: with a trailing slash (a proxy, a twin).
+        mention: in channels, what makes a message addressed: "required" a mention, or any message in a thread that the
+            bot is in; "reply" the latter only; "always" every message; "never" none.
+        read_timeout: longest wait for an answer of the Web API.
+        upload_timeout: likewise for the bytes of a file.
+        settle: how long a reply may take before anything of it is shown: quick replies cost one call.
+        append_every: least time between two appends to a stream (Tier 4: some 100 calls a minute and method).
+        update_every: least time between two updates of a visible message (Tier 3: some 50).
+        ping_every: a socket whose ping is not answered within this time is replaced.
+        signature_age: a signed request older than this is refused; Slack's documentation says five minutes.
+        download_limit: bytes.
+        prompts: (title, message) pairs offered in a new assistant thread, at most 4.
+    """
+
+    bot_token: str = field(repr=False)
+    app_token: str = field(default="", repr=False)
+    signing_secret: str = field(default="", repr=False)
+    mode: Mode = "socket"
+    base_url: str = "https://slack.com/api/"
+    mention: Mention = "required"
+    read_timeout: float = 10.0
+    upload_timeout: float = 120.0
+    settle: float = 0.3
+    append_every: float = 0.6
+    update_every: float = 1.2
+    ping_every: float = 10.0
+    signature_age: float = 300.0
+    download_limit: int = 100 * 2**20
+    prompts: tuple[tuple[str, str], ...] = PROMPTS

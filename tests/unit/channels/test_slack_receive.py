@@ -1,0 +1,401 @@
+"""Receiving: what is for the bot, once, in order, and acknowledged only when it is durable."""
+
+import asyncio
+
+import pytest
+
+from channels.errors import BadCredentials
+from channels.slack.channel import SlackChannel
+from channels.slack.config import SlackConfig
+from channels.types import Attachment, Inbound, Kind
+from tests.twins.slack import APP_TOKEN, BOT_TOKEN, SECRET
+from tests.unit.channels.slack_rig import ACCOUNT, DM, rig, thread
+
+MODES = ("socket", "http")
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_direct_message_arrives_whole(mode: str) -> None:
+    async with rig(mode=mode) as r:
+        assert r.channel.account == ACCOUNT
+        r.twin.state.locales["U1"] = "zh-CN"
+        text = "see &lt;b&gt; <https://x.example/a?b=1&amp;c|here> <@U7|bob> <#C9|general> <!here>"
+        ts = r.twin.say("D1", text)
+        (got,) = await r.inbound()
+        assert got.text == "see <b> [here](https://x.example/a?b=1&c) @bob #general @here"
+        assert (got.address, got.key, got.message_id) == (DM, f"m:D1:{ts}", ts)
+        assert (got.author.id, got.author.name, got.author.language) == ("T1:U1", "user1", "zh-CN")
+        assert got.private
+        assert got.addressed
+        (delivery,) = await r.twin.settled()
+        assert delivery.acked
+        assert delivery.attempts == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_post_that_arrives_as_message_and_as_mention_is_one(mode: str) -> None:
+    async with rig(mode=mode) as r:
+        ts = r.twin.mention("C1", "how is GOOG?")
+        first, second = await r.inbound(2)
+        assert first == second
+        assert (first.text, first.address) == ("how is GOOG?", thread(ts))
+        assert not first.private
+        assert len(r.stored) == 1
+
+
+async def test_an_app_that_hears_mentions_only_hears_them() -> None:
+    async with rig() as r:
+        r.twin.both = False
+        r.twin.mention("C1", "hello")
+        (got,) = await r.inbound()
+        assert got.addressed
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_an_event_is_acknowledged_only_when_it_is_stored(mode: str) -> None:
+    async with rig(mode=mode) as r:
+        gate = asyncio.Event()
+        began = asyncio.Event()
+
+        async def hold(_: Inbound) -> None:
+            began.set()
+            await gate.wait()
+
+        r.before_store = hold
+        r.twin.say("D1", "hello")
+        await began.wait()
+        (delivery,) = r.twin.deliveries
+        assert not delivery.acked
+        gate.set()
+        await r.twin.settled()
+        assert delivery.acked
+        assert len(r.stored) == 1
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_what_could_not_be_stored_comes_again(
+    mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig(mode=mode) as r:
+        r.twin.link.ack_within = 0.2
+        failures = iter([RuntimeError("the database is away")])
+
+        async def fail(_: Inbound) -> None:
+            for error in failures:
+                raise error
+
+        r.before_store = fail
+        r.twin.say("D1", "hello")
+        (delivery,) = await r.twin.settled()
+        assert (delivery.acked, delivery.attempts) == (True, 2)
+        assert [i.text for i in r.stored] == ["hello"]
+        assert "could not be stored" in caplog.text
+
+
+@pytest.mark.parametrize("mode", MODES)
+async def test_a_redelivered_event_has_the_same_key(mode: str) -> None:
+    async with rig(mode=mode) as r:
+        r.twin.say("D1", "hello")
+        await r.twin.settled()
+        r.twin.redeliver()
+        one, again = await r.inbound(2)
+        assert one == again
+        assert len(r.stored) == 1
+
+
+async def test_a_slow_store_gets_retries_of_one_key() -> None:
+    async with rig() as r:
+        r.twin.link.ack_within = 0.1
+
+        async def slow(_: Inbound) -> None:
+            await asyncio.sleep(0.15)
+
+        r.before_store = slow
+        r.twin.say("D1", "hello")
+        await r.inbound(2)
+        assert len(r.stored) == 1
+
+
+async def test_rapid_messages_keep_their_order_and_chats_run_side_by_side() -> None:
+    async with rig() as r:
+        blocked = asyncio.Event()
+
+        async def hold(inbound: Inbound) -> None:
+            if inbound.address.chat == "D1":
+                await blocked.wait()
+
+        r.before_store = hold
+        for n in range(10):
+            r.twin.say("D1", f"one {n}")
+            r.twin.say("D2", f"two {n}")
+        await r.inbound(10)
+        assert {i.address.chat for i in r.got} == {"D2"}
+        blocked.set()
+        await r.inbound(20)
+        for chat, word in (("D1", "one"), ("D2", "two")):
+            said = [i.text for i in r.got if i.address.chat == chat]
+            assert said == [f"{word} {n}" for n in range(10)]
+
+
+async def test_five_mentions_at_once_open_five_threads() -> None:
+    async with rig() as r:
+        stamps = [r.twin.mention("C1", f"question {n}") for n in range(5)]
+        await r.inbound(10)
+        assert [i.address for i in r.stored] == [thread(ts) for ts in stamps]
+
+
+async def test_in_a_thread_of_the_bot_no_mention_is_needed() -> None:
+    async with rig() as r:
+        root = r.twin.mention("C1", "hello")
+        await r.inbound(2)
+        r.twin.say("C1", "and MSFT?", thread=root, user="U2")
+        got = (await r.inbound(3))[-1]
+        assert (got.text, got.address, got.addressed) == ("and MSFT?", thread(root), True)
+        assert got.author.id == "T1:U2"
+
+
+async def test_a_thread_is_known_after_a_restart_too() -> None:
+    async with rig() as r:
+        root = r.twin.say("C1", "an old question")
+        r.known.add(thread(root))
+        r.twin.say("C1", "and now?", thread=root)
+        first, second = await r.inbound(2)
+        assert (first.addressed, second.addressed) == (False, True)
+        other = r.twin.say("C1", "a talk among people")
+        r.twin.say("C1", "indeed", thread=other)
+        assert [i.addressed for i in (await r.inbound(4))[2:]] == [False, False]
+
+
+@pytest.mark.parametrize(
+    ("policy", "expected"),
+    [
+        ("required", [False, True, True]),
+        ("reply", [False, False, True]),
+        ("always", [True, True, True]),
+        ("never", [False, False, False]),
+    ],
+)
+async def test_the_mention_policy_holds(policy: str, expected: list[bool]) -> None:
+    async with rig(mention=policy) as r:
+        r.twin.both = False
+        r.twin.say("C1", "plain")
+        root = r.twin.mention("C1", "mentioned")
+        r.known.add(thread(root))
+        r.twin.say("C1", "in the thread", thread=root)
+        assert [i.addressed for i in await r.inbound(3)] == expected
+
+
+async def test_edits_joins_bots_and_own_messages_start_nothing() -> None:
+    async with rig() as r:
+        ts = r.twin.say("D1", "hello")
+        r.twin.edit("D1", ts, "hello!")
+        r.twin.delete("D1", ts)
+        r.twin.join("C1", "U5")
+        r.twin.say("C1", "beep", bot_id="B7", subtype="bot_message")
+        r.twin.say("C1", "beep", bot_id="B7")
+        r.twin.say("D1", "own", user="U0BOT", bot_id="B0BOT")
+        await r.twin.settled()
+        assert all(d.acked for d in r.twin.deliveries)
+        assert [i.text for i in r.got] == ["hello"]
+
+
+async def test_a_mention_alone_calls_the_bot_and_an_empty_message_does_not() -> None:
+    async with rig() as r:
+        r.twin.mention("C1", "")
+        r.twin.say("D1", "  ")
+        await r.twin.settled()
+        assert [(i.text, i.address.chat) for i in r.stored] == [("", "C1")]
+
+
+async def test_commands_in_threads_are_text() -> None:
+    async with rig() as r:
+        root = r.twin.mention("C1", "!stop")
+        (got, _) = await r.inbound(2)
+        assert (got.text, got.address) == ("!stop", thread(root))
+
+
+async def test_an_assistant_thread_is_a_place_with_prompts_and_a_title() -> None:
+    async with rig() as r:
+        root = r.twin.assistant()
+        state = r.twin.state.threads["D1", root]
+        prompts = await r.twin.wait_for(lambda: state.get("prompts"))
+        assert len(prompts) == 4
+        r.twin.say("D1", "How did GOOG do?", thread=root)
+        (got,) = await r.inbound()
+        assert (got.address, got.private) == (thread(root, "D1"), True)
+        assert await r.twin.wait_for(lambda: state.get("title")) == "How did GOOG do?"
+        r.twin.say("D1", "And MSFT?", thread=root)
+        await r.inbound(2)
+        await r.twin.settled()
+        assert state["title"] == "How did GOOG do?"
+
+
+async def test_a_file_arrives_and_is_fetched_with_the_token() -> None:
+    async with rig() as r:
+        r.twin.upload("D1", b"a,b\n1,2", "data.csv", "text/csv", "what is this?")
+        (got,) = await r.inbound()
+        (file,) = got.attachments
+        assert (got.text, file.name, file.media_type, file.size) == (
+            "what is this?",
+            "data.csv",
+            "text/csv",
+            7,
+        )
+        assert await r.channel.download(file, 100) == b"a,b\n1,2"
+        by_id = Attachment("x", "text/csv", ref=next(iter(r.twin.state.files)))
+        assert await r.channel.download(by_id, 100) == b"a,b\n1,2"
+
+
+async def test_opening_the_home_page_is_told() -> None:
+    async with rig() as r:
+        r.twin.open_home(tab="messages")
+        r.twin.open_home()
+        (got,) = await r.inbound()
+        assert (got.kind, got.author.id, got.address) == (Kind.HOME, "T1:U1", DM)
+
+
+async def test_what_cannot_be_used_is_acknowledged_and_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    async with rig() as r:
+        r.twin._event({"type": "message", "user": "U1", "text": "no channel"})
+        r.twin._event({"type": "message", "user": "U1", "channel": "D1", "ts": "noon"})
+        r.twin._deliver("events_api", {"type": "event_callback"})
+        r.twin._deliver("interactive", {"type": "block_actions"})
+        r.twin._deliver("slash_commands", {"command": "/swarm"})
+        r.twin._deliver("something_new", {})
+        await r.twin.settled()
+        assert all(d.acked for d in r.twin.deliveries)
+        assert r.got == []
+        assert caplog.text.count("slack_unusable") == 5
+
+
+async def test_a_person_without_a_profile_is_still_somebody() -> None:
+    async with rig() as r:
+        r.twin.api.missing.add("users:read")
+        r.twin.say("D1", "hello")
+        (got,) = await r.inbound()
+        assert (got.author.id, got.author.name) == ("T1:U1", "")
+
+
+# Connections ---------------------------------------------------------------------------------------------------------
+
+
+async def test_a_refresh_a_close_and_a_reset_lose_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("channels.slack.sockets.FIRST_WAIT", 0.05)
+    async with rig() as r:
+        link = r.twin.link
+        for number, trouble in enumerate((link.refresh, link.cut, link.cut), 1):
+            done = trouble()
+            if done is not None:
+                await done
+            r.twin.say("D1", f"hello {number}")
+            await r.inbound(number)
+        assert link.connected == 4
+        assert len(r.stored) == 3
+        await r.twin.wait_for(lambda: len(link.sockets) == 1)
+
+
+async def test_the_next_connection_stands_before_the_old_one_goes() -> None:
+    async with rig() as r:
+        old = r.twin.link.sockets[0]
+        await old.send_json({"type": "disconnect", "reason": "warning"})
+        await r.twin.wait_for(lambda: len(r.twin.link.sockets) == 2)
+        for n in range(4):
+            r.twin.say("D1", f"{n}")
+        await r.inbound(4)
+        await r.twin.settled()  # both are read
+        await old.close()
+        assert all(d.attempts == 1 for d in r.twin.deliveries)
+
+
+async def test_a_socket_that_answers_no_ping_is_replaced() -> None:
+    async with rig(ping_every=0.1) as r:
+        r.twin.link.pongs = False
+        await r.twin.wait_for(lambda: r.twin.link.connected >= 2)
+        r.twin.link.pongs = True
+        r.twin.say("D1", "hello")
+        await r.inbound()
+
+
+async def test_a_start_without_slack_waits_for_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("channels.slack.channel.FIRST_WAIT", 0.05)
+    monkeypatch.setattr("channels.slack.sockets.FIRST_WAIT", 0.05)
+    async with rig(receiving=False) as r:
+        r.twin.fault("auth.test", status=503, body="<html>")
+        r.twin.fault("apps.connections.open", times=2, drop="before")
+        r.twin.say("D1", "hello")
+        await r.start()
+        await r.inbound()
+
+
+async def test_messages_sent_while_it_was_down_arrive_after_the_start() -> None:
+    async with rig(receiving=False) as r:
+        for n in range(6):
+            r.twin.say("D1", f"{n}")
+        await r.start()
+        await r.inbound(6)
+        assert sorted(i.text for i in r.stored) == [f"{n}" for n in range(6)]
+
+
+@pytest.mark.parametrize(("tokens"), [{"bot_token": "xoxb-wrong"}, {"app_token": "xapp-wrong"}])
+async def test_a_refused_token_ends_the_channel(tokens: dict[str, str]) -> None:
+    async with rig(receiving=False, **tokens) as r:
+        with pytest.raises(BadCredentials, match=r"api\.slack\.com/apps"):
+            await r.channel.run(r.emit, r.ready.set)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "word"),
+    [
+        ({"bot_token": "123:ABC", "app_token": APP_TOKEN}, "bot token"),
+        ({"bot_token": BOT_TOKEN, "app_token": BOT_TOKEN}, "app token"),
+        ({"bot_token": BOT_TOKEN, "mode": "http"}, "signing secret"),
+    ],
+)
+def test_a_token_in_the_wrong_place_is_said_at_once(tokens: dict[str, str], word: str) -> None:
+    with pytest.raises(BadCredentials, match=word):
+        SlackChannel(SlackConfig(**tokens))  # type: ignore[arg-type]
+
+
+def test_secrets_are_not_in_the_repr() -> None:
+    shown = repr(SlackConfig(BOT_TOKEN, APP_TOKEN, SECRET))
+    assert not any(secret in shown for secret in (BOT_TOKEN, APP_TOKEN, SECRET))
+
+
+async def test_missing_scopes_are_named_with_where_to_click(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    from channels.slack.manifest import SCOPES
+
+    async with rig(receiving=False) as r:
+        r.twin.scopes = set(SCOPES)
+        r.twin.api.missing = {"files:read", "assistant:write"}
+        await r.start()
+        lines = [rec.getMessage() for rec in caplog.records if "missing_scope" in rec.getMessage()]
+        assert len(lines) == 2
+        assert all("OAuth & Permissions" in line for line in lines)
+
+
+async def test_cancelling_leaves_no_task_behind() -> None:
+    before = asyncio.all_tasks()
+    async with rig() as r:
+        r.twin.say("D1", "hello")
+        await r.inbound()
+    await asyncio.sleep(0)
+    assert asyncio.all_tasks() <= before
+
+
+async def test_off_and_on_five_times_is_one_consumer() -> None:
+    async with rig(receiving=False) as r:
+        for _ in range(5):
+            await r.start()
+            assert r.task is not None
+            r.task.cancel()
+            await asyncio.gather(r.task, return_exceptions=True)
+            r.ready.clear()
+        await r.start()
+        await r.twin.wait_for(lambda: len(r.twin.link.sockets) == 1)
+        r.twin.say("D1", "hello")
+        await r.twin.settled()
+        assert len(r.got) == 1
