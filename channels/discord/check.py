@@ -6,7 +6,7 @@ import aiohttp
 import discord
 
 from channels.discord.config import DiscordConfig
-from channels.discord.errors import BAD_TOKEN, NO_INTENT, translate
+from channels.discord.errors import NO_INTENT, NO_LOGIN, translate
 from channels.discord.http import Http
 
 # discord.com/developers/docs/resources/application, application flags
@@ -23,7 +23,7 @@ async def findings(config: DiscordConfig) -> list[str]:
         await http.static_login(config.token.strip())
         about = await http.application_info()
     except discord.LoginFailure:
-        return [BAD_TOKEN]
+        return [NO_LOGIN]
     except (discord.DiscordException, aiohttp.ClientError, OSError) as e:
         raise translate(e) from e
     finally:

@@ -33,7 +33,7 @@ _GONE = {
 _TOO_MANY_EDITS = 30046  # of a message older than an hour
 _BANNED_FOR = 60.0  # a 429 of the proxy before Discord says no time that can be relied upon
 
-BAD_TOKEN = (
+NO_LOGIN = (
     "Discord refuses the token: discord.com/developers/applications, your application, Bot, Reset Token, "
     "then set channels.discord.token"
 )
@@ -68,7 +68,7 @@ def code(error: BaseException) -> int:
 def _answered(error: HTTPException) -> ChannelError:
     said = " ".join(str(error.text or error).split())[:300]
     if error.status == 401:
-        return BadCredentials(BAD_TOKEN)
+        return BadCredentials(NO_LOGIN)
     if error.status == 429 or error.code == _TOO_MANY_EDITS:
         return FloodLimited(_wait(error))
     if error.code in _GONE:

@@ -7,7 +7,7 @@ import discord
 
 from channels.discord.client import Bot, Listener
 from channels.discord.config import DiscordConfig
-from channels.discord.errors import BAD_TOKEN, NO_INTENT, translate
+from channels.discord.errors import NO_INTENT, NO_LOGIN, translate
 from channels.errors import BadCredentials, Unreachable
 
 # Close codes of discord.com/developers/docs/topics/opcodes-and-status-codes that no reconnecting cures
@@ -46,7 +46,7 @@ class Login:
         except BaseException as e:
             await bot.close()
             if isinstance(e, discord.LoginFailure):
-                raise BadCredentials(BAD_TOKEN) from e
+                raise BadCredentials(NO_LOGIN) from e
             if isinstance(e, discord.DiscordException | aiohttp.ClientError | OSError):
                 raise translate(e) from e
             raise
@@ -61,7 +61,7 @@ async def connect(bot: Bot) -> None:
         raise BadCredentials(NO_INTENT) from e
     except discord.ConnectionClosed as e:
         if e.code == BAD_TOKEN_CODE:
-            raise BadCredentials(BAD_TOKEN) from e
+            raise BadCredentials(NO_LOGIN) from e
         if e.code in SHARDING:
             cure = "set channels.discord.shards to auto"
             raise BadCredentials(f"Discord refuses the number of shards ({e.code}): {cure}") from e
