@@ -1,12 +1,12 @@
 """From a turn's events to what a channel shows while it runs: one preview, replaced as it grows (DESIGN.md 3.6).
 
-Text that a tool call follows leaves the preview; it stays in the transcript (EVT-9). Events are never waited for: the
-newest state is shown when the channel is ready for it.
+Text that a tool call follows leaves the preview; it stays in the transcript (EVT-9). Events are
+never waited for: the newest state is shown when the channel is ready for it.
 """
 
 import asyncio
 import logging
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 
 from agent_core.events import (
@@ -32,7 +32,8 @@ DELEGATE = "delegate_to_"
 class Delivery:
     """The live side of one reply. `stream` is None where the place shows no previews.
 
-    `steps` are those that a turn which goes on has behind it: they are shown at once.
+    `steps` are those that a turn which goes on has behind it: they are shown at once. `clear` is waited for before
+    anything is shown: what was to be said earlier in this place stands before it.
     """
 
     def __init__(
@@ -42,6 +43,7 @@ class Delivery:
         thinking: str,
         stop: Button | None,
         steps: Sequence[Step] = (),
+        clear: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._stream = stream
         self._thinking = thinking
@@ -53,6 +55,7 @@ class Delivery:
         self._changed = asyncio.Event()
         if steps:
             self._changed.set()
+        self._clear = clear
         self._task = None if stream is None else asyncio.create_task(self._show(stream))
 
     def emit(self, event: Event) -> None:
@@ -77,6 +80,8 @@ class Delivery:
         return tuple(self._steps.values())
 
     async def _show(self, stream: PreviewStream) -> None:
+        if self._clear is not None:
+            await self._clear()
         while True:
             await self._changed.wait()
             self._changed.clear()

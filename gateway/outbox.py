@@ -229,6 +229,11 @@ class Outbox:
         """How many letters wait or are being sent."""
         return sum(len(lane) for lane in self._lanes.values())
 
+    async def passed(self, address: Address) -> None:
+        """Wait until everything that was handed over for this place is sent or parked."""
+        while (task := self._tasks.get(str(address))) is not None:
+            await asyncio.wait([task])
+
     async def stop(self, grace: float) -> None:
         """Send what can be sent within `grace` seconds; the rest stays for the next start."""
         tasks = list(self._tasks.values())

@@ -239,7 +239,13 @@ class TurnRunner:
                 private=begun.lane.private,
                 reply_to=receipt.draft.reply_to,
             )
-        return Delivery(stream, thinking=say("thinking", language), stop=stop, steps=steps)
+        return Delivery(
+            stream,
+            thinking=say("thinking", language),
+            stop=stop,
+            steps=steps,
+            clear=lambda: self.senders.passed(begun.lane.address),
+        )
 
     def _language(self, begun: Begun) -> Language:
         return language_of(begun.item.text, begun.item.language, self.place.language)

@@ -21,7 +21,7 @@ def own_words(request: ModelRequest) -> list[str]:
 async def test_help_lists_every_command_in_the_persons_language(db: Database) -> None:
     async with House(db, []) as house:
         [text] = await house.ask("/help")
-        assert [line.split(" — ")[0] for line in text.splitlines()[1:]] == [f"• /{n}" for n in MENU]
+        assert [line.split(" — ")[0] for line in text.splitlines()[2:]] == [f"- /{n}" for n in MENU]
         assert set(MENU) | {"start"} == COMMANDS
         assert house.commands.menu("zh")[0] == ("new", "开始新对话")
 
@@ -44,12 +44,12 @@ async def test_status_tells_of_this_chat_and_of_all(db: Database) -> None:
         await until(lambda: len(house.channel.texts("1")) > 1)
         lines = house.channel.texts("1")[-1].splitlines()
         assert lines == [
-            "Preset: test",
-            "Model: demo",
-            "Running here: yes",
-            "Waiting here: 1",
-            "Running in all: 1",
-            "Uptime: 1:01:01",
+            "- Preset: test",
+            "- Model: demo",
+            "- Running here: yes",
+            "- Waiting here: 1",
+            "- Running in all: 1",
+            "- Uptime: 1:01:01",
         ]
 
 

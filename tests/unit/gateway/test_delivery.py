@@ -195,6 +195,37 @@ async def test_a_preview_that_breaks_keeps_nothing_back(
     assert caplog.text.count("preview_failed") == 2
 
 
+async def test_nothing_is_shown_before_what_was_to_be_said_earlier(screen: Screen) -> None:
+    """The letters of the place go first; then the newest state is shown."""
+    clear = asyncio.Event()
+
+    async def wait() -> None:
+        await clear.wait()
+
+    late = Delivery(screen.stream, thinking="…", stop=None, clear=wait)
+    for word in "abc":
+        late.emit(TextDelta(word))
+        await asyncio.sleep(0)
+    assert screen.stream.previews == []
+    clear.set()
+    await asyncio.sleep(0.01)
+    assert [p.text for p in screen.stream.previews] == ["abc"]
+    await asyncio.wait_for(late.close(), 0.5)
+
+
+async def test_a_close_does_not_wait_for_what_is_to_be_said_earlier(screen: Screen) -> None:
+    never = asyncio.Event()
+
+    async def wait() -> None:
+        await never.wait()
+
+    late = Delivery(screen.stream, thinking="…", stop=None, clear=wait)
+    late.emit(TextDelta("a"))
+    await asyncio.sleep(0)
+    await asyncio.wait_for(late.close(), 0.5)
+    assert screen.stream.previews == []
+
+
 async def test_without_previews_events_are_only_counted() -> None:
     delivery = Delivery(None, thinking="…", stop=None)
     delivery.emit(ToolStarted("c1", "quote", "Quote"))

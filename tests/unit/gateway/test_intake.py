@@ -331,6 +331,23 @@ async def test_a_turn_that_began_while_the_stop_was_on_its_way_is_not_stopped(db
 
 
 @on_sqlite
+async def test_the_next_answer_does_not_appear_before_the_one_before(db: Database) -> None:
+    """Its preview waits for letters that are still on their way, as after a flood limit."""
+    async with House(db, ["the answer"]) as house:
+        gate = house.channel.hold("1")
+        await house.say("/help")
+        await until(house.senders.pending)
+        await house.say("a question")
+        await until(lambda: house.model.requests)
+        await asyncio.sleep(0.02)
+        gate.set()
+        await house.quiet()
+        commands, answer = house.channel.texts("1")
+        assert commands.startswith("Commands")
+        assert answer == "the answer"
+
+
+@on_sqlite
 async def test_emit_returns_only_after_the_commit(db: Database) -> None:
     """openclaw#42157: the platform is told when it is durable, and told nothing when it is not."""
     async with House(db, ["hi"]) as house:

@@ -298,22 +298,38 @@ def _refuse(conn: Connection, table: str) -> None:
     )
 
 
+async def arrive(office: Office, *messages: tuple[str, str]) -> None:
+    for words, author in messages:
+        inbound = message(words, key=f"k {words}", author=author, private=False)
+        await post(office.real, inbound)
+
+
+async def left(office: Office) -> list[str]:
+    items = await office.real.read(lambda conn: inbox.new_rows(conn, LANE, 0))
+    return [item.text for item in items]
+
+
 async def test_steering_takes_the_principals_words_up_to_a_command(office: Office) -> None:
-    """EVT-7; a backlog from before the turn and other people's words are turns of their own."""
-    await post(office.real, message("first", key="a1", private=False))
-    await post(office.real, message("backlog", key="a2", private=False))
+    """EVT-7; other people's words are turns of their own, those from before the turn as well."""
+    await arrive(office, ("first", "1"), ("bob waits", "2"))
     journal = await office.open("")
-    for n, (words, author) in enumerate(
-        [("bob asks", "2"), ("mine <context>", "1"), ("/new", "1"), ("after", "1")]
-    ):
-        await post(office.real, message(words, key=f"s{n}", author=author, private=False))
+    await arrive(office, ("bob asks", "2"), ("mine <context>", "1"), ("/new", "1"), ("after", "1"))
     office.fresh = True
     steered = await journal.steer()
     assert [r.message.text for r in steered] == ["mine ‹context›"]
     assert [r.seq for r in steered] == [2]
     await journal.finish([row("bye")], TurnStatus.DONE, "bye")
-    left = await office.real.read(lambda conn: inbox.new_rows(conn, LANE, 0))
-    assert [item.text for item in left] == ["backlog", "bob asks", "/new", "after"]
+    assert await left(office) == ["bob waits", "bob asks", "/new", "after"]
+
+
+async def test_a_later_message_never_overtakes_an_earlier_one_of_its_author(office: Office) -> None:
+    await arrive(office, ("first", "1"), ("backlog", "1"))
+    journal = await office.open("")
+    await arrive(office, ("later", "1"))
+    office.fresh = True
+    assert await journal.steer() == []
+    await journal.finish([row("bye")], TurnStatus.DONE, "bye")
+    assert await left(office) == ["backlog", "later"]
 
 
 async def test_steering_costs_nothing_when_nothing_is_new(office: Office) -> None:

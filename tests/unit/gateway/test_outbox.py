@@ -311,6 +311,21 @@ async def test_a_preview_is_finished_by_an_edit(post: Post) -> None:
 
 
 @on_sqlite
+async def test_it_is_known_when_everything_of_a_place_has_passed(post: Post) -> None:
+    gate = post.channel.hold("1")
+    here, elsewhere = Address("telegram", "777", "1"), Address("telegram", "777", "2")
+    for turn in (1, 2):
+        await post.send(f"m{turn}", turn)
+    await asyncio.wait_for(post.senders.passed(elsewhere), 0.5)
+    waiting = asyncio.create_task(post.senders.passed(here))
+    await asyncio.sleep(0.01)
+    assert not waiting.done()
+    gate.set()
+    await asyncio.wait_for(waiting, 1.0)
+    assert post.channel.texts("1") == ["m1", "m2"]
+
+
+@on_sqlite
 async def test_files_buttons_and_the_message_answered_reach_the_channel(post: Post) -> None:
     blob = NewBlob(blob_id(ALICE, b"png"), "chart.png", "image/png", b"png")
 
