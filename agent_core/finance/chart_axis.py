@@ -12,7 +12,7 @@ _Step = tuple[Callable[[dt.date], object], str]
 def date_ticks(dates: Sequence[dt.date], width: float) -> tuple[list[int], list[str]]:
     """Positions and labels, at most six and never touching: where a day, week, month, quarter or year begins.
 
-    `width` is the width of the axis in bars. The first label of each year carries the year where the others show month and day.
+    `width` is the width of the axis in bars. Where labels show month and day, the first of each year has the year too.
     """
     starts: list[int] = []
     form = ""

@@ -32,6 +32,8 @@ EDGE = 0.06  # share of the width in which a centred label would be cut off
 NAME_LENGTH = 28
 DPI = 200
 WIDTH, HEIGHT, PANE = 6.4, 3.6, 1.1  # inches
+# Points. A phone shows the picture half as wide as it is: these stay readable there.
+TITLE, WORDS, TICKS = 12.0, 9.0, 9.5
 
 _LOCK = threading.Lock()
 
@@ -123,9 +125,9 @@ class _Chart:
             len(ratios), 1, sharex=True, squeeze=False,
             gridspec_kw={"height_ratios": ratios, "hspace": 0.08},
         )[:, 0]  # fmt: skip
-        top = 1 - 0.58 / self.figure.get_figheight()
-        bottom = 0.28 / self.figure.get_figheight()
-        self.figure.subplots_adjust(left=0.02, right=0.895, top=top, bottom=bottom)
+        top = 1 - 0.66 / self.figure.get_figheight()
+        bottom = 0.32 / self.figure.get_figheight()
+        self.figure.subplots_adjust(left=0.02, right=0.88, top=top, bottom=bottom)
         for ax in axes:
             self._style(ax)
         self._price(axes[0])
@@ -141,7 +143,7 @@ class _Chart:
         ax.grid(visible=True, color=theme.grid, linewidth=0.6)
         ax.set_axisbelow(True)
         ax.yaxis.tick_right()
-        ax.tick_params(colors=theme.faint, labelsize=8, length=0, pad=3)
+        ax.tick_params(colors=theme.faint, labelsize=TICKS, length=0, pad=3)
         for text in ax.get_yticklabels():
             text.set_fontfamily(families())
         for side in ("left", "top", "right"):
@@ -158,9 +160,9 @@ class _Chart:
         below = f"{bars.first} – {bars.as_of}, {daily}, {source}: {bars.source}"
         figures = f"{price_label(bars.close[-1])} {bars.currency}  {change:+.2f} %"
         color = theme.up if change >= 0 else theme.down
-        self._text(0.02, 0.11, shown, fontsize=11, weight="bold", color=theme.ink)
-        self._text(0.98, 0.11, figures, fontsize=10.5, weight="bold", color=color, ha="right")
-        self._text(0.02, 0.36, below, fontsize=7.5, color=theme.faint)
+        self._text(0.02, 0.11, shown, fontsize=TITLE, weight="bold", color=theme.ink)
+        self._text(0.98, 0.11, figures, fontsize=TITLE, weight="bold", color=color, ha="right")
+        self._text(0.02, 0.37, below, fontsize=WORDS, color=theme.faint)
 
     def _text(self, x: float, inches: float, text: str, **style: Any) -> None:
         """Words that far below the upper edge."""
@@ -252,15 +254,15 @@ class _Chart:
         legend = ax.legend(
             loc="lower right", bbox_to_anchor=(1.0, 0.985), frameon=False, ncols=3,
             labelcolor=self.theme.faint, handlelength=1.3, handletextpad=0.4, columnspacing=1.0,
-            borderpad=0.0, borderaxespad=0.25, prop={"family": families(), "size": 7.5},
+            borderpad=0.0, borderaxespad=0.25, prop={"family": families(), "size": WORDS},
         )  # fmt: skip
         legend.set_in_layout(False)
 
     def _caption(self, ax: "Axes", text: str) -> None:
         ax.text(
-            0.006, 0.94, text, transform=ax.transAxes, fontsize=7.5, color=self.theme.faint,
+            0.006, 0.94, text, transform=ax.transAxes, fontsize=WORDS, color=self.theme.faint,
             va="top", fontfamily=families(),
-            bbox={"facecolor": self.theme.paper, "alpha": 0.75, "edgecolor": "none", "pad": 1.0},
+            bbox={"facecolor": self.theme.paper, "alpha": 0.85, "edgecolor": "none", "pad": 1.0},
         )  # fmt: skip
 
     def _dates(self, ax: "Axes") -> None:

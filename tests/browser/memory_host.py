@@ -94,6 +94,7 @@ class Gateway:
         self.taken: list[Inbound] = []
         self.presses: asyncio.Queue[Inbound] = asyncio.Queue()
         self.printed: list[str] = []
+        self.toast = ""
         self.person = person
         self._script = script
         self._tasks: set[asyncio.Task[None]] = set()
@@ -139,7 +140,7 @@ class Gateway:
         if inbound.kind is Kind.BUTTON:
             self.presses.put_nowait(inbound)
             if inbound.callback:
-                await self.channel.answer(inbound.callback)
+                await self.channel.answer(inbound.callback, self.toast)
             return
         message = HistoryItem(inbound.key, "user", inbound.text, inbound.at)
         self.host.note(inbound.address.chat, message)

@@ -86,6 +86,24 @@ class Walk:
         await expect(image).to_have_js_property("complete", True)
         assert await image.evaluate("image => image.naturalWidth") > 100
 
+    async def scroll_top(self) -> float:
+        """How far the messages are scrolled."""
+        top: float = await self.page.locator("#scroll").evaluate("node => node.scrollTop")
+        return top
+
+    async def scroll_up(self, pixels: int) -> None:
+        """As a finger or a wheel does it: a little at a time."""
+        for _ in range(pixels // 10):
+            await self.page.locator("#scroll").evaluate("node => { node.scrollTop -= 10 }")
+            await self.page.wait_for_timeout(20)
+
+    async def at_end(self) -> None:
+        """The end of the messages is in view."""
+        await self.page.wait_for_function(
+            """() => { const n = document.querySelector('#scroll');
+                       return n.scrollHeight - n.scrollTop - n.clientHeight < 2; }"""
+        )
+
     async def no_sideways_scroll(self) -> None:
         """Nothing is wider than the window, but for tables and code, which scroll inside themselves."""
         wide = await self.page.evaluate(

@@ -10,7 +10,10 @@ import { Stream } from "/static/stream.js";
 import { examples, language, t, translatePage } from "/static/texts.js";
 import { viewPicture } from "/static/viewer.js";
 
+const NOTE = 5000; // ms that a note stays
+
 let current = null;
+let noteTimer = 0;
 
 translatePage();
 
@@ -22,6 +25,7 @@ const stream = new Stream({
   history: (data) => log.history(data, pendingKeys()),
   preview: (data) => log.preview(data),
   message: (data) => {
+    if (noteTimer) note("");
     log.message(data);
     refreshSessions();
   },
@@ -29,7 +33,7 @@ const stream = new Stream({
     if (!pendingKeys().has(message.id)) log.user(message);
     sessions.note(current, message.text);
   },
-  answer: ({ text }) => text && problem(text),
+  answer: ({ text }) => text && note(text),
   state: connection,
 });
 
@@ -98,10 +102,20 @@ async function press(messageId, data) {
   }
 }
 
+/** What the gateway says to a press: nothing went wrong, and it goes by itself. */
+function note(words) {
+  problem(words);
+  byId("problem").classList.add("note");
+  noteTimer = words ? setTimeout(() => note(""), NOTE) : 0;
+}
+
 function problem(what) {
+  clearTimeout(noteTimer);
+  noteTimer = 0;
   const known = { too_long: "too_long", unknown_session: "unknown_session", offline: "offline" };
   const line = byId("problem");
   const words = typeof what === "string" ? what : known[what.code] ? t(known[what.code]) : t("failed");
+  line.classList.remove("note");
   line.textContent = words;
   line.hidden = !words;
 }

@@ -12,4 +12,22 @@ export function h(tag, attributes = {}, ...children) {
   return node;
 }
 
+const DATE = /\d{4}-\d{2}-\d{2}/g;
+
+/** Keep each date in `root` on one line: browsers break at its hyphens. Returns `root`. */
+export function datesTogether(root) {
+  const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
+  const texts = [];
+  while (walker.nextNode()) texts.push(walker.currentNode);
+  for (const text of texts) {
+    if (text.parentElement?.closest("pre, code, a")) continue;
+    for (const found of [...text.data.matchAll(DATE)].reverse()) {
+      text.splitText(found.index + found[0].length);
+      const date = text.splitText(found.index);
+      date.replaceWith(h("span", { class: "date" }, date.data));
+    }
+  }
+  return root;
+}
+
 export const byId = (id) => document.getElementById(id);

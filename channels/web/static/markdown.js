@@ -2,7 +2,7 @@
 
 import { marked } from "/static/vendor/marked.js";
 import DOMPurify from "/static/vendor/purify.js";
-import { h } from "/static/dom.js";
+import { datesTogether, h } from "/static/dom.js";
 import { t } from "/static/texts.js";
 
 const ALLOWED = {
@@ -34,6 +34,7 @@ marked.use({
 });
 
 function finish(fragment) {
+  datesTogether(fragment);
   for (const link of fragment.querySelectorAll("a")) {
     link.target = "_blank";
     link.rel = "noopener noreferrer";

@@ -1,6 +1,6 @@
 // What tools and sub-agents do: a tree that is open while it grows, and folds up when the answer is there.
 
-import { h } from "/static/dom.js";
+import { datesTogether, h } from "/static/dom.js";
 import { t } from "/static/texts.js";
 
 const STATES = { running: "running", ok: "ok", failed: "failed_state", stopped: "stopped" };
@@ -21,7 +21,7 @@ function children(steps) {
 
 function line(step) {
   const state = h("span", { class: "state", role: "img", "aria-label": t(STATES[step.state]) });
-  const detail = step.detail ? h("span", { class: "detail" }, step.detail) : null;
+  const detail = step.detail ? datesTogether(h("span", { class: "detail" }, step.detail)) : null;
   const label = h("span", { class: "label" }, step.label);
   return h("div", { class: "line" }, state, h("span", { class: "words" }, label, detail));
 }

@@ -4,7 +4,7 @@ const TEXTS = {
   en: {
     skip: "Skip to the message field", sessions: "Chats", close: "Close", new_chat: "New chat", log_out: "Log out",
     messages: "Messages", latest: "Jump to the latest message", commands: "Commands", message: "Message",
-    placeholder: "Ask about a stock or a portfolio …", send: "Send", picture: "Picture",
+    placeholder: "Ask about a stock …", send: "Send", picture: "Picture",
     keys: "Enter sends, Shift+Enter starts a new line, / shows commands",
     empty_heading: "What would you like to know?",
     empty_hint: "Ask in English or Chinese. Every number in an answer comes from real data.",
@@ -20,7 +20,7 @@ const TEXTS = {
   zh: {
     skip: "跳到输入框", sessions: "会话", close: "关闭", new_chat: "新会话", log_out: "退出登录",
     messages: "消息", latest: "跳到最新消息", commands: "命令", message: "消息",
-    placeholder: "询问股票或投资组合……", send: "发送", picture: "图片",
+    placeholder: "询问股票行情……", send: "发送", picture: "图片",
     keys: "Enter 发送，Shift+Enter 换行，/ 显示命令",
     empty_heading: "您想了解什么？",
     empty_hint: "中文、英文均可提问。回答中的每个数字都来自真实数据。",

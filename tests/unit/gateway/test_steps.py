@@ -1,4 +1,4 @@
-"""What tools and sub-agents did stays with the reply, also of a turn that was stopped or that a restart went on with."""
+"""What tools and sub-agents did stays with the reply, also when the turn was stopped or went on after a restart."""
 
 import asyncio
 import json
