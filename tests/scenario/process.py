@@ -1,6 +1,7 @@
 """The gateway as a process: `python -m gateway run` in a group of its own, killed, restarted, and read from outside."""
 
 import asyncio
+import contextlib
 import json
 import os
 import signal
@@ -143,7 +144,7 @@ class Gateway:
         assert self._process is not None, "it does not run"
         process = self._process
         try:
-            if process.returncode is None:
+            with contextlib.suppress(ProcessLookupError):  # it may have ended by itself
                 os.kill(process.pid, how) if how is signal.SIGTERM else os.killpg(process.pid, how)
             async with asyncio.timeout(timeout):
                 code = await process.wait()
@@ -195,13 +196,15 @@ class Gateway:
         """Everything it said."""
         return "\n".join(json.dumps(line, ensure_ascii=False)[:4000] for line in self.lines)
 
-    async def command(self, *arguments: str, timeout: float = START_S) -> Done:
-        """`swarmgate ARGUMENTS -c <its settings>`."""
+    async def command(
+        self, *arguments: str, env: dict[str, str] | None = None, timeout: float = START_S
+    ) -> Done:
+        """`swarmgate ARGUMENTS -c <its settings>`, with more variables if `env` has some."""
         return await command(
             *arguments,
             "-c",
             str(self.config),
-            env=self.env,
+            env=self.env | (env or {}),
             folder=self.folder,
             timeout=timeout,
         )
