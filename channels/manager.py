@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from channels.base import Channel, Emit, Receipt
-from channels.errors import BadCredentials, ChannelError, UnknownChannel
+from channels.errors import BadCredentials, ChannelError, UnknownChannel, Unreachable
 from channels.types import Address, Outbound
 
 log = logging.getLogger(__name__)
@@ -125,11 +125,18 @@ class ChannelManager:
                 await seat.settled.wait()
 
     def get(self, address: Address) -> Channel:
-        """The channel of an address, by name and account. Raises UnknownChannel; a failed channel is still known."""
+        """The channel of an address, by name and account; a failed channel is still known.
+
+        Raises Unreachable while a channel of this name does not know its account yet, else UnknownChannel.
+        """
+        waiting = False
         for seat in self._seats:
             channel = seat.channel
             if channel.name == address.channel and account_of(channel) == address.account:
                 return channel
+            waiting |= channel.name == address.channel and not account_of(channel)
+        if waiting:
+            raise Unreachable(f"{address.channel} is not connected yet")
         raise UnknownChannel(f"no channel {address.channel}:{address.account} is enabled")
 
     async def send(self, out: Outbound, receipt: Receipt) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
-from channels.base import CanMenu, Channel
+from channels.base import CanMenu, Channel, HasRoutes
 from channels.manager import ChannelManager, State
 from channels.terminal.channel import TerminalChannel
 from channels.web.channel import WebChannel
@@ -29,6 +29,7 @@ from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
+from gateway.platforms import Wiring, platform_channels
 from gateway.problems import OperatorError
 from gateway.runner import TurnRunner
 from gateway.schema import open_database
@@ -150,24 +151,10 @@ def _teams(settings: Settings, registry: Registry) -> TeamHouse:
         )
     if settings.preset not in presets.teams:
         known = ", ".join(sorted(presets.teams))
-        raise settings.refuse("preset", f"there is no preset {settings.preset!r}", f"use one of {known}")
-    return TeamHouse(presets, settings.preset)
-
-
-def platform_channels(settings: Settings) -> list[Channel]:
-    """The chat platforms that are switched on; only their SDKs are imported."""
-    made: list[Channel] = []
-    telegram = settings.channels.telegram
-    if telegram.enabled:
-        from channels.telegram.channel import TelegramChannel
-        from channels.telegram.config import TelegramConfig
-
-        token = telegram.token.get_secret_value() if telegram.token else ""
-        config = TelegramConfig(
-            token, base_url=telegram.base_url, base_file_url=telegram.base_file_url
+        raise settings.refuse(
+            "preset", f"there is no preset {settings.preset!r}", f"use one of {known}"
         )
-        made.append(TelegramChannel(config))
-    return made
+    return TeamHouse(presets, settings.preset)
 
 
 async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], None]) -> int:
@@ -194,21 +181,20 @@ async def _serve(
     demo: bool,
 ) -> None:
     terminal = TerminalChannel()
-    platforms = platform_channels(settings)
-    http, web, codes = _http(core, settings, announce)
+    platforms = platform_channels(settings, Wiring(core.db, core.commands))
+    front = _front(core, settings, platforms, announce)
     control = ControlServer(settings.data_dir / "control.sock", terminal)
-    if http is not None:
-        await http.start()
+    await front.server.start()
     try:
-        await core.channels.start([*platforms, terminal, *([web] if web else [])], core.intake.accept)
+        await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
         why = await core.models.settle()
         if why:
             announce(why)
         await core.senders.start()
         await core.engine.start()
         await control.start()
-        if http is not None and codes is not None:
-            announce(f"web chat: {http.url}/login?code={codes.issue(OWNER)}")
+        if front.web is not None:
+            announce(front.invite())
         if demo:
             announce("stop with Ctrl-C")
         tasks = [
@@ -226,8 +212,7 @@ async def _serve(
         await core.engine.stop(GRACE_S)
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
-        if http is not None:
-            await http.stop()
+        await front.server.stop()
 
 
 async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
@@ -253,23 +238,42 @@ async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
             await channel.menu(core.commands.menu("zh"), "zh")
 
 
-def _http(
-    core: Core, settings: Settings, announce: Callable[[str], None]
-) -> tuple[HttpServer | None, WebChannel | None, OneTimeCodes | None]:
-    if not settings.channels.web.enabled:
-        return None, None, None
+@dataclass(slots=True)
+class _Front:
+    """What answers HTTP: the server, and the web chat with its codes where it is on."""
+
+    server: HttpServer
+    web: WebChannel | None = None
+    codes: OneTimeCodes | None = None
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The web chat as a channel, if it is on."""
+        return [self.web] if self.web else []
+
+    def invite(self) -> str:
+        """A link that logs its reader in, once."""
+        code = self.codes.issue(OWNER) if self.codes else ""
+        return f"web chat: {self.server.url}/login?code={code}"
+
+
+def _front(
+    core: Core, settings: Settings, platforms: Sequence[Channel], announce: Callable[[str], None]
+) -> _Front:
     http, codes = settings.http, OneTimeCodes()
-    secret = load_secret(settings.data_dir / "web-secret")
-    cookies = CookieSessions(secret, public_url=http.public_url)
-    web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
-    login = Login(
-        codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}")
-    )
+    routes = [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
+    web: WebChannel | None = None
+    if settings.channels.web.enabled:
+        secret = load_secret(settings.data_dir / "web-secret")
+        cookies = CookieSessions(secret, public_url=http.public_url)
+        web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
+        login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
+        routes += [*web.routes(), *login.routes()]
     server = HttpServer(
         http.host,
         http.port,
         public_url=http.public_url,
-        routes=[*web.routes(), *login.routes()],
-        on_stop=[web.close_streams],
+        routes=routes,
+        on_stop=[web.close_streams] if web else [],
     )
-    return server, web, codes
+    return _Front(server, web, codes if web else None)

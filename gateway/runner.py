@@ -1,5 +1,6 @@
 """Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
 
+import asyncio
 import datetime as dt
 import logging
 from collections import OrderedDict
@@ -15,15 +16,15 @@ from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
 from agent_core.types import Row
 from channels.base import CanStream, Channel, PreviewStream
-from channels.errors import UnknownChannel
+from channels.errors import ChannelError
 from channels.types import Address, Button, Step
 from gateway import inbox, outbox
 from gateway.commands import Asked, Commands
-from gateway.db import Database
+from gateway.db import Database, settled
 from gateway.delivery import Delivery
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, Place, begin, stop_asked
-from gateway.engine.fence import Fence
+from gateway.engine.fence import AWAY, Fence
 from gateway.engine.journal import TurnJournal
 from gateway.identity import Language, language_of
 from gateway.intake import notice
@@ -135,7 +136,13 @@ class TurnRunner:
             await self._run(begun, turn, stop=stop, said=said)
         except (Fenced, Reload) as e:
             log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})
-            return Progress.LEFT if isinstance(e, Fenced) else Progress.AGAIN
+            if isinstance(e, Fenced):
+                return Progress.LEFT
+            await self._forgive(begun)
+            return Progress.AGAIN
+        except asyncio.CancelledError:
+            await self._forgive(begun)
+            raise
         finally:
             await delivery.close()
             if journal.ready is not None:
@@ -143,6 +150,13 @@ class TurnRunner:
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
         self._remember(journal)
         return Progress.AGAIN if journal.more else Progress.IDLE
+
+    async def _forgive(self, begun: Begun) -> None:
+        """The run is left in good order, as at every restart: that is no fault of the turn (see ATTEMPTS)."""
+        try:
+            await settled(self.db, lambda conn: inbox.count_attempt(conn, begun.item.id, by=-1))
+        except AWAY as e:
+            log.warning("attempt_counted", extra={"turn": begun.turn_id, "reason": str(e)})
 
     def _remember(self, journal: TurnJournal) -> None:
         """Keep the rows of the sessions that ran last, so that a next turn reads only what is new."""
@@ -230,7 +244,7 @@ class TurnRunner:
         stream: PreviewStream | None = None
         try:
             channel = self.channel(begun.lane.address)
-        except UnknownChannel:
+        except ChannelError:
             channel = None
         if isinstance(channel, CanStream):
             stream = channel.stream(

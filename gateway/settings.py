@@ -70,7 +70,7 @@ class Retention(Section):
 class Groups(Section):
     """How the bot behaves in groups: it answers when it is mentioned, in a thread where there are threads."""
 
-    mention: Annotated[str, only("required")] = "required"
+    mention: Literal["required", "reply", "always", "never"] = "required"
     session: Annotated[str, only("thread")] = "thread"
     overrides: Annotated[dict[str, object], only({})] = Field(default_factory=dict)
 

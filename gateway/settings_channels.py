@@ -3,14 +3,15 @@
 import re
 from typing import Annotated, Literal
 
-from pydantic import AfterValidator, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
-from gateway.settings_fields import Disabled, PositiveInt, Secret, Section, Text, fault, only, url
+from channels import registry
+from gateway.settings_fields import PositiveInt, Secret, Section, Text, fault, only, url
 
 _TELEGRAM_TOKEN = re.compile(r"\d+:[A-Za-z0-9_-]+")
 
 
-class Telegram(Section):
+class TelegramBot(Section):
     """A Telegram bot. The base addresses are Telegram's own or those of a local Bot API server."""
 
     enabled: bool = False
@@ -21,7 +22,7 @@ class Telegram(Section):
     webhook_secret: Secret = None
 
     @model_validator(mode="after")
-    def _token(self) -> "Telegram":
+    def _token(self) -> "TelegramBot":
         token = self.token.get_secret_value() if self.token else ""
         if self.enabled and not token:
             raise fault(
@@ -35,26 +36,94 @@ class Telegram(Section):
         return self
 
 
-class Slack(Section):
-    """Slack; accepted while it is disabled."""
+class TelegramAccount(TelegramBot):
+    """One of several Telegram bots."""
 
-    enabled: Disabled = False
+    enabled: bool = True
+
+
+class Telegram(TelegramBot):
+    """Telegram: one bot, or several by name under `accounts`."""
+
+    accounts: dict[str, TelegramAccount] = Field(default_factory=dict)
+
+    def bots(self) -> list[TelegramBot]:
+        """The bots that are switched on."""
+        return [bot for bot in (self, *self.accounts.values()) if bot.enabled]
+
+
+class SlackBot(Section):
+    """A Slack app in one workspace: by Socket Mode, or by signed requests to /webhooks/slack/…"""
+
+    enabled: bool = False
     bot_token: Secret = None
     app_token: Secret = None
     signing_secret: Secret = None
     mode: Literal["socket", "webhook"] = "socket"
     base_url: Annotated[str, AfterValidator(url)] = "https://slack.com/api/"
 
+    @model_validator(mode="after")
+    def _tokens(self) -> "SlackBot":
+        second = (
+            ("app_token", "xapp-…") if self.mode == "socket" else ("signing_secret", "a secret")
+        )
+        for key, form in (("bot_token", "xoxb-…"), second):
+            if self.enabled and getattr(self, key) is None:
+                cure = (
+                    f"set `{key}` ({form}); `swarmgate slack-manifest` prints how to make the app"
+                )
+                raise fault(f"slack is enabled but has no {key}", cure, key)
+        return self
 
-class Discord(Section):
-    """Discord; accepted while it is disabled."""
 
-    enabled: Disabled = False
+class SlackAccount(SlackBot):
+    """One of several Slack apps."""
+
+    enabled: bool = True
+
+
+class Slack(SlackBot):
+    """Slack: one app, or several by name under `accounts`."""
+
+    accounts: dict[str, SlackAccount] = Field(default_factory=dict)
+
+    def bots(self) -> list[SlackBot]:
+        """The apps that are switched on."""
+        return [bot for bot in (self, *self.accounts.values()) if bot.enabled]
+
+
+class DiscordBot(Section):
+    """A Discord bot."""
+
+    enabled: bool = False
     token: Secret = None
     api_url: Annotated[str, AfterValidator(url)] = "https://discord.com/api/v10"
     gateway_url: Text = None
     cdn_url: Annotated[str, AfterValidator(url)] = "https://cdn.discordapp.com"
     shards: Literal["auto"] | PositiveInt = "auto"
+
+    @model_validator(mode="after")
+    def _has_token(self) -> "DiscordBot":
+        if self.enabled and self.token is None:
+            cure = "set `token` or DISCORD_BOT_TOKEN to what the developer portal gave you"
+            raise fault("discord is enabled but has no token", cure, "token")
+        return self
+
+
+class DiscordAccount(DiscordBot):
+    """One of several Discord bots."""
+
+    enabled: bool = True
+
+
+class Discord(DiscordBot):
+    """Discord: one bot, or several by name under `accounts`."""
+
+    accounts: dict[str, DiscordAccount] = Field(default_factory=dict)
+
+    def bots(self) -> list[DiscordBot]:
+        """The bots that are switched on."""
+        return [bot for bot in (self, *self.accounts.values()) if bot.enabled]
 
 
 class Web(Section):
@@ -70,3 +139,14 @@ class Channels(Section):
     slack: Slack = Slack()
     discord: Discord = Discord()
     web: Web = Web()
+    foreign: dict[str, dict[str, object]] = Field(default_factory=dict)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _others(cls, data: object) -> object:
+        """Channels of other packages (entry points `swarmgate.channels`) keep their values as they stand."""
+        if not isinstance(data, dict):
+            return data
+        others = set(registry.names()) & data.keys() - cls.model_fields.keys()
+        foreign = {name: dict(data[name] or {}) for name in others}
+        return {k: v for k, v in data.items() if k not in others} | {"foreign": foreign}

@@ -113,7 +113,6 @@ Address = Annotated[str | None, BeforeValidator(_empty_is_none), AfterValidator(
 Folder = Annotated[Path, AfterValidator(_anchored)]
 PersonId = Annotated[str, BeforeValidator(_person)]
 ModelName = Annotated[str, AfterValidator(_model)]
-Disabled = Annotated[Literal[False], only(False)]
 PositiveInt = Annotated[int, Field(ge=1)]
 Money = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 

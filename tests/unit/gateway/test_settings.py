@@ -189,7 +189,7 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\nlocale: {timezone: Mars/X}\n", "'Mars/X' is not a time zone"),
         ("version: 1\ndatabase: mysql://x\n", "2:11: database: is not a database address"),
         ("version: 1\ncontext: {policy: eager}\n", "is not supported by this version; remove it"),
-        ("version: 1\nchannels: {slack: {enabled: true}}\n", "is not supported by this version"),
+        ("version: 1\nchannels: {slack: {enabled: true}}\n", "slack is enabled but has no bot_token"),
         ("version: 1\nchannels: {telegram: {mode: webhook}}\n", "is not supported by this version"),
         ("version: 1\nmemory: {enabled: no}\n", "is not supported by this version"),
         ("version: 1\nschedules: [{at: noon}]\n", "schedules: is not supported by this version"),

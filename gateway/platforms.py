@@ -1,0 +1,98 @@
+"""The chat platforms that are switched on, built from their settings; only their SDKs are imported.
+
+Ours have a builder here; those of other packages come through the entry-point group `swarmgate.channels` and bring a
+settings model of their own.
+"""
+
+from dataclasses import dataclass
+
+from channels import registry
+from channels.base import Channel, Seen
+from gateway.commands import Commands
+from gateway.db import Database
+from gateway.problems import OperatorError, Problem
+from gateway.seen import Known, SeenPlaces
+from gateway.settings import Settings
+from gateway.settings_channels import DiscordBot, SlackBot, TelegramBot
+
+
+@dataclass(frozen=True, slots=True)
+class Wiring:
+    """What some channels ask of the gateway."""
+
+    db: Database
+    commands: Commands
+
+    @property
+    def seen(self) -> Seen:
+        """Where a channel without redelivery was, and up to what it has seen."""
+        return SeenPlaces(self.db)
+
+
+def platform_channels(settings: Settings, wiring: Wiring) -> list[Channel]:
+    """Every bot that is switched on, in the order of the settings. Raises OperatorError, BadCredentials."""
+    channels = settings.channels
+    made: list[Channel] = [_telegram(settings, bot) for bot in channels.telegram.bots()]
+    made += [_slack(settings, bot, wiring) for bot in channels.slack.bots()]
+    made += [_discord(settings, bot, wiring) for bot in channels.discord.bots()]
+    made += [_foreign(name, values) for name, values in channels.foreign.items()]
+    return made
+
+
+def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
+    from channels.telegram.channel import TelegramChannel
+    from channels.telegram.config import TelegramConfig
+
+    token = bot.token.get_secret_value() if bot.token else ""
+    config = TelegramConfig(
+        token,
+        base_url=bot.base_url,
+        base_file_url=bot.base_file_url,
+        mention=settings.groups.mention,
+    )
+    return TelegramChannel(config)
+
+
+def _slack(settings: Settings, bot: SlackBot, wiring: Wiring) -> Channel:
+    from channels.slack.channel import SlackChannel
+    from channels.slack.config import SlackConfig
+
+    config = SlackConfig(
+        bot_token=bot.bot_token.get_secret_value() if bot.bot_token else "",
+        app_token=bot.app_token.get_secret_value() if bot.app_token else "",
+        signing_secret=bot.signing_secret.get_secret_value() if bot.signing_secret else "",
+        mode="socket" if bot.mode == "socket" else "http",
+        base_url=bot.base_url,
+        mention=settings.groups.mention,
+    )
+    return SlackChannel(config, knows=Known(wiring.db))
+
+
+def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
+    from channels.discord.channel import DiscordChannel
+    from channels.discord.commands import SlashCommand
+    from channels.discord.config import DiscordConfig
+
+    config = DiscordConfig(
+        bot.token.get_secret_value() if bot.token else "",
+        api_url=bot.api_url,
+        gateway_url=bot.gateway_url,
+        cdn_url=bot.cdn_url,
+        shards=bot.shards,
+        mention=settings.groups.mention,
+    )
+    commands = [SlashCommand(name, text) for name, text in wiring.commands.menu("en")]
+    return DiscordChannel(config, seen=wiring.seen, commands=commands)
+
+
+def _foreign(name: str, values: dict[str, object]) -> Channel:
+    try:
+        return registry.kind(name).build(values)
+    except (registry.BrokenKindError, TypeError, ValueError) as e:
+        reason = str(e).splitlines()[0]
+        problem = Problem(
+            f"channels.{name} cannot be used: {reason}",
+            "see the package's own notes",
+            key=f"channels.{name}",
+        )
+        raise OperatorError([problem]) from e
