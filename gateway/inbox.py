@@ -160,9 +160,10 @@ def take(conn: Connection, ids: list[int], turn_id: int) -> None:
     conn.execute(_TAKE, [{"row": row_id, "turn": turn_id} for row_id in ids])
 
 
-def count_attempt(conn: Connection, row_id: int) -> None:
-    """A turn is gone on with after a break: one more try of its first row."""
-    conn.execute(update(_INBOX).where(_INBOX.c.id == row_id).values(attempts=_INBOX.c.attempts + 1))
+def count_attempt(conn: Connection, row_id: int, by: int = 1) -> None:
+    """A turn is gone on with after a break: one more try of its first row. -1 takes back a break in good order."""
+    tries = _INBOX.c.attempts + by
+    conn.execute(update(_INBOX).where(_INBOX.c.id == row_id).values(attempts=tries))
 
 
 def close_row(conn: Connection, row_id: int) -> None:

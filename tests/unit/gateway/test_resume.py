@@ -10,7 +10,7 @@ from agent_core.ports import ModelRequest
 from agent_core.types import RowKind, ToolResult
 from gateway.db import Database
 from gateway.runner import ATTEMPTS
-from tests.harness import Desk, agent, call, delegate, message, post, team
+from tests.harness import Desk, agent, begin_next, call, delegate, message, post, team
 from tests.house import House, on_sqlite, until
 from tests.outages import DyingDatabase, Killed
 
@@ -207,17 +207,42 @@ async def test_a_turn_that_ends_the_process_three_times_is_set_aside_with_a_noti
             await asyncio.Event().wait()
         return "good"
 
-    model = ScriptedModel(script)
-    channel = None
-    for n in range(ATTEMPTS):
-        async with House(db, model, channel=channel) as house:
-            await until(lambda n=n: len(model.requests) == n + 1)  # type: ignore[misc]
-            channel = house.channel
-    async with House(db, model, channel=channel) as last:
-        await last.quiet()
-        first, second = last.channel.texts("1")
+    for _ in range(ATTEMPTS):
+        await begin_next(db)  # and then the process is gone
+    async with House(db, script) as house:
+        await house.quiet()
+        first, second = house.channel.texts("1")
     assert "set it aside" in first
     assert second == "good"
+
+
+@on_sqlite
+async def test_a_turn_that_two_starts_broke_is_tried_once_more(db: Database) -> None:
+    await post(db, message("unlucky"))
+    for _ in range(ATTEMPTS - 1):
+        await begin_next(db)
+    async with House(db, ["good"]) as house:
+        await house.quiet()
+        assert house.channel.texts("1") == ["good"]
+
+
+@on_sqlite
+async def test_restarts_in_good_order_are_no_fault_of_a_turn(db: Database) -> None:
+    """A long turn outlives any number of drains and lost answers."""
+
+    async def script(request: ModelRequest) -> Answer | str:
+        if len(model.requests) < 6:
+            await asyncio.Event().wait()
+        return "good"
+
+    model = ScriptedModel(script)
+    await post(db, message("long"))
+    for n in range(1, 6):
+        async with House(db, model):
+            await until(lambda n=n: len(model.requests) == n)  # type: ignore[misc]
+    async with House(db, model) as house:
+        await house.quiet()
+        assert house.channel.texts("1") == ["good"]
 
 
 @on_sqlite
