@@ -1,5 +1,6 @@
 """A real Chromium, one for all walks: so they run in the session's event loop (mark asyncio with loop_scope="session").
 
+A walk is at the page with a scripted engine behind it, unless its module has a gateway, target and walk of its own.
 Set SWARMGATE_REQUIRE_BROWSER=1 to fail without one, SWARMGATE_PICTURES=DIR to keep pictures."""
 
 import os
@@ -11,7 +12,9 @@ import pytest
 import pytest_asyncio
 from playwright.async_api import Browser, BrowserContext, Page, async_playwright
 
-from tests.browser.walk import Target, Window
+from tests.browser.memory_host import Gateway
+from tests.browser.scripted import Turns
+from tests.browser.walk import Target, Walk, Window
 
 FLAGS = [
     "--no-sandbox",
@@ -92,6 +95,25 @@ def pictures(window: Window) -> Path | None:
 
 
 @pytest.fixture
-def target() -> Target:
-    """Where to walk: overridden by the fixture of each suite."""
-    raise NotImplementedError
+def turns() -> Turns:
+    return Turns()
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def gateway(turns: Turns) -> AsyncIterator[Gateway]:
+    gateway = Gateway(turns)
+    await gateway.start()
+    yield gateway
+    await gateway.stop()
+
+
+@pytest.fixture
+def target(gateway: Gateway) -> Target:
+    return Target(gateway.url, gateway.code())
+
+
+@pytest_asyncio.fixture(loop_scope="session")
+async def walk(page: Page, target: Target, pictures: Path | None) -> Walk:
+    walk = Walk(page, target, pictures)
+    await walk.log_in()
+    return walk
