@@ -173,6 +173,7 @@ class DiscordChannel:
         """A new session. Gaps are filled before anything that comes now is handed on."""
         bot = self._login.bot
         if bot is not None:
+            self._gaps.open.clear()  # at once: the next event is handled as soon as this returns
             self._owned(self._gaps.known(bot, self.account), "discord gaps")
 
     async def disconnected(self) -> None:
@@ -210,7 +211,7 @@ class DiscordChannel:
     async def _take(self, message: discord.Message) -> None:
         """Hand a message on; returns when it is durable."""
         channel = message.channel.id
-        if is_for_us(message) and (spot := await self._spot(channel)) is not None:
+        if is_for_us(message) and (spot := await self._spot(message.channel)) is not None:
             me = Me(self._my_id(), self.account)
             inbound = to_inbound(message, spot, me, self._config.mention)
             if inbound is not None:
@@ -218,17 +219,17 @@ class DiscordChannel:
                 await self._durably(inbound)
         self._gaps.taken(channel, message.id)
 
-    async def _spot(self, channel: int) -> Spot | None:
+    async def _spot(self, channel: discord.abc.Snowflake) -> Spot | None:
         """Where a channel is; asked for until that is known, unless the channel is closed to us."""
         wait = FIRST_WAIT
         while True:
             try:
                 return await self._places.spot(channel)
             except (Gone, Refused) as e:
-                log.warning("a message of channel %s is skipped: %s", channel, e)
+                log.warning("a message of channel %s is skipped: %s", channel.id, e)
                 return None
             except ChannelError as e:
-                log.warning("channel %s is unknown, again in %.0f s: %s", channel, wait, e)
+                log.warning("channel %s is unknown, again in %.0f s: %s", channel.id, wait, e)
             await asyncio.sleep(wait)
             wait = min(wait * FACTOR, LONGEST_WAIT)
 

@@ -84,8 +84,7 @@ class Gaps:
         self._lost_at = None
 
     async def known(self, bot: Bot, account: str) -> None:
-        """Fill the gaps of the places that are known. Call it before live messages arrive; `open` is set soon."""
-        self.open.clear()
+        """Fill the gaps of the places that are known. `open`, which the caller cleared, is set soon."""
         try:
             wanted = self._after(await self._places(account))
             self._done = set(wanted)

@@ -177,11 +177,9 @@ class Interactions:
     async def _spot(self, interaction: discord.Interaction) -> Spot:
         """Where it happened; what Discord tells with an interaction nearly always says."""
         channel = interaction.channel
-        spot = self._places.spot_of(channel)
-        if spot is None and channel is not None:
-            spot = await self._places.spot(channel.id)
-        if spot is None:
+        if channel is None:
             raise ValueError(f"interaction {interaction.id} has no channel")
+        spot = await self._places.spot(channel)
         message = interaction.message
         if spot.thread is None and message is not None and message.reference is not None:
             # An answer for which no thread could be opened hangs on the question.

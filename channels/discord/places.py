@@ -54,10 +54,13 @@ class Places:
         self._titles: Newest[str, str] = Newest()
         self._opening: dict[Address, asyncio.Lock] = {}
 
-    async def spot(self, channel: int) -> Spot:
+    async def spot(self, place: discord.abc.Snowflake) -> Spot:
         """Where messages of this channel stand. Raises ChannelError when that has to be asked for and cannot be."""
-        found = self.spot_of(self._cached(channel)) or self._spots.get(channel)
-        if found is None:
+        channel = place.id
+        found = self.spot_of(place) or self.spot_of(self._cached(channel))
+        if found is not None:
+            self._spots[channel] = found
+        elif (found := self._spots.get(channel)) is None:
             data = await self._calls.into(channel, lambda http: http.get_channel(channel))
             found = self._spots[channel] = self._from_data(channel, dict(data))
         return found

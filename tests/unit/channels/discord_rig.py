@@ -51,6 +51,7 @@ class Rig:
         async with self.arrived:
             self.got.append(inbound)
             self.arrived.notify_all()
+        self.twin.changes.notify()
 
     async def start(self) -> None:
         """Listen."""
