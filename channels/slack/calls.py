@@ -5,6 +5,7 @@ The SDK's own retries are off: its handler for dropped connections sends again w
 
 import asyncio
 import json
+import logging
 from collections.abc import Mapping
 from typing import Any
 from urllib.parse import urlsplit
@@ -15,10 +16,12 @@ from slack_sdk.errors import SlackClientError
 from slack_sdk.web.async_client import AsyncWebClient
 from slack_sdk.web.async_slack_response import AsyncSlackResponse
 
-from channels.errors import FloodLimited, Unreachable
+from channels.errors import ChannelError, FloodLimited, Unreachable
 from channels.flood import FloodGate
 from channels.slack.config import SlackConfig
-from channels.slack.errors import translate
+from channels.slack.errors import code_of, translate
+
+log = logging.getLogger(__name__)
 
 Answer = Mapping[str, Any]
 
@@ -43,6 +46,7 @@ class Calls:
         self.gate = gate
         self._config = config
         self._client: AsyncWebClient | None = None
+        self._told: set[str] = set()  # methods whose missing scope is in the log
 
     @property
     def session(self) -> aiohttp.ClientSession:
@@ -85,7 +89,15 @@ class Calls:
                 return await web.api_call(method, data=body, headers=headers)
             return await web.api_call(method, json=given, headers=headers)
         except (SlackClientError, aiohttp.ClientError, TimeoutError, OSError) as e:
-            raise translate(method, e) from e
+            error = translate(method, e)
+            self._tell(method, error)
+            raise error from e
+
+    def _tell(self, method: str, error: ChannelError) -> None:
+        """A scope that is missing is said once for each method: somebody has to click."""
+        if code_of(error) == "missing_scope" and method not in self._told:
+            self._told.add(method)
+            log.error("slack_missing_scope: %s", error, extra={"method": method})
 
     async def close(self) -> None:
         """Close all connections."""

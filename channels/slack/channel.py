@@ -18,6 +18,7 @@ from channels.slack.config import SlackConfig
 from channels.slack.errors import code_of
 from channels.slack.events import Me
 from channels.slack.files import Files
+from channels.slack.history import History
 from channels.slack.look import Looker
 from channels.slack.manifest import missing_scopes
 from channels.slack.people import People
@@ -27,7 +28,7 @@ from channels.slack.send import Sender
 from channels.slack.sockets import FACTOR, FIRST_WAIT, LONGEST_WAIT, SocketMode
 from channels.slack.stream import Place, Stream
 from channels.slack.webhooks import Webhooks
-from channels.types import Address, Attachment, Outbound
+from channels.types import Address, Attachment, Inbound, Outbound
 
 log = logging.getLogger(__name__)
 
@@ -74,6 +75,7 @@ class SlackChannel:
         self._sender = Sender(self._calls, self._files, Looker(self._calls))
         self._assistants = Assistants(self._calls, config.prompts)
         people = People(self._calls, clock)
+        self._history = History(self._calls, people)
         self._receiver = Receiver(config, self._calls, people, self._assistants, knows, self._spawn)
 
     # Channel -------------------------------------------------------------------------------------------------------
@@ -110,7 +112,13 @@ class SlackChannel:
         config = self._config
         if config.mode != "http":
             return ()
-        return Webhooks(config.signing_secret, self._receiver.take, config.signature_age).routes()
+        hooks = Webhooks(
+            config.signing_secret,
+            self._receiver.take,
+            path=config.path,
+            age=config.signature_age,
+        )
+        return hooks.routes()
 
     def stream(
         self, address: Address, receipt: Receipt, *, private: bool, reply_to: str | None
@@ -180,6 +188,10 @@ class SlackChannel:
             "views.publish", user_id=user, view={"type": "home", "blocks": blocks}
         )
 
+    async def earlier(self, address: Address, before: str, limit: int) -> Sequence[Inbound]:
+        """What people said in a thread before the message `before`, oldest first; empty where it cannot be read."""
+        return await self._history.earlier(address, before, limit)
+
     # Shared --------------------------------------------------------------------------------------------------------
 
     async def _reaction(self, method: str, place: tuple[str, str], name: str) -> None:
@@ -222,13 +234,13 @@ class SlackChannel:
 
 def _check(config: SlackConfig) -> None:
     where = "copy it from https://api.slack.com/apps → your app"
-    if not config.bot_token.startswith("xoxb-"):
+    if "xoxb-" not in config.bot_token:
         raise BadCredentials(
-            f"the bot token does not begin with xoxb-: {where} → OAuth & Permissions"
+            f"the bot token does not look like xoxb-…: {where} → OAuth & Permissions"
         )
     if config.mode == "socket" and not config.app_token.startswith("xapp-"):
         raise BadCredentials(
-            f"the app token does not begin with xapp-: {where} → Basic Information"
+            f"the app token does not look like xapp-…: {where} → Basic Information"
         )
     if config.mode == "http" and not config.signing_secret.strip():
         raise BadCredentials(f"the signing secret is empty: {where} → Basic Information")

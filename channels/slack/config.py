@@ -32,6 +32,7 @@ class SlackConfig:
         append_every: least time between two appends to a stream (Tier 4: some 100 calls a minute and method).
         update_every: least time between two updates of a visible message (Tier 3: some 50).
         ping_every: a socket whose ping is not answered within this time is replaced.
+        path: HTTP mode's request URLs are path/events, path/commands and path/interactive; a second app needs another.
         signature_age: a signed request older than this is refused; Slack's documentation says five minutes.
         download_limit: bytes.
         prompts: (title, message) pairs offered in a new assistant thread, at most 4.
@@ -49,6 +50,7 @@ class SlackConfig:
     append_every: float = 0.6
     update_every: float = 1.2
     ping_every: float = 10.0
+    path: str = "/webhooks/slack"
     signature_age: float = 300.0
     download_limit: int = 100 * 2**20
     prompts: tuple[tuple[str, str], ...] = PROMPTS

@@ -1,7 +1,6 @@
 """What the client library raises, in the words of channels.errors."""
 
 import asyncio
-import logging
 from typing import Any
 
 import aiohttp
@@ -16,8 +15,6 @@ from channels.errors import (
     Refused,
     Unreachable,
 )
-
-log = logging.getLogger(__name__)
 
 # Error codes of docs.slack.dev/reference/methods.
 TOKEN = {
@@ -72,7 +69,7 @@ def code_of(error: BaseException) -> str:
 
 
 def translate(method: str, error: BaseException) -> ChannelError:
-    """The channel error for what a call raised; says so in the log where a person must do something."""
+    """The channel error for what a call raised."""
     if isinstance(error, SlackApiError):
         return _answered(method, error)
     if isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError):
@@ -125,9 +122,7 @@ def _token_advice(code: str) -> str:
 
 def _scope_advice(method: str, data: dict[str, Any]) -> str:
     needed = str(data.get("needed", "?"))
-    text = (
+    return (
         f"{method} needs the scope {needed}: add it at https://api.slack.com/apps → your app → OAuth & Permissions → "
         "Bot Token Scopes, then click Reinstall to Workspace (or paste the manifest of `swarmgate slack-manifest`)"
     )
-    log.error("slack_missing_scope: %s", text, extra={"scope": needed, "method": method})
-    return text

@@ -1,6 +1,7 @@
 """Files out in three steps, and in with the token, which goes to Slack and nowhere else."""
 
 import asyncio
+import io
 import logging
 from urllib.parse import urlsplit
 
@@ -81,7 +82,7 @@ class Files:
         timeout = aiohttp.ClientTimeout(total=self._config.upload_timeout)
         try:
             async with self._calls.session.post(
-                url, data=file.data, timeout=timeout, proxy=proxy_for(url)
+                url, data=io.BytesIO(file.data or b""), timeout=timeout, proxy=proxy_for(url)
             ) as response:
                 if response.status == 200:
                     return

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from channels.errors import Ambiguous, Refused, Unreachable
+from channels.errors import Ambiguous, Gone, Refused, Unreachable
 from channels.slack.calls import Calls
 from channels.types import Address, Outbound
 
@@ -68,14 +68,14 @@ class Looker:
     ) -> Found | None:
         """The bot's first message that is wanted, none older than `oldest` (Unix seconds).
 
-        Raises Unreachable, FloodLimited and Gone; None too where the app may not read the place (the log names the
-        scope): one duplicate is better than one lost answer.
+        Raises Unreachable and FloodLimited; None too where the app may not read the place (it lacks the scope, or is no
+        member of the channel): one duplicate is better than one lost answer.
         """
         try:
             return await self._search(address, wanted, oldest)
         except Ambiguous as e:
             raise Unreachable(str(e)) from e  # reading changes nothing
-        except Refused as e:
+        except (Refused, Gone) as e:
             log.warning("what was sent to %s cannot be looked up: %s", address, e)
             return None
 

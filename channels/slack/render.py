@@ -127,7 +127,7 @@ def _fitted(piece: str) -> Iterator[Json]:
     """One section, or more where rendering made it too long."""
     rendered = to_mrkdwn(piece)
     if not rendered.strip():
-        yield section(escape(piece.strip()))
+        yield {"type": "section", "text": plain_section(piece.strip())}  # marks without a text
     elif len(rendered) <= SECTION:
         yield section(rendered)
     elif len(piece) > 400:

@@ -23,6 +23,7 @@ Json = dict[str, Any]
 Take = Callable[[str, Json], Awaitable[Json | None]]
 
 FIRST_WAIT, FACTOR, LONGEST_WAIT = 1.0, 1.5, 30.0
+YOUNG = 5.0  # a second connection in a row that ends sooner is followed by a wait
 HELLO = 10.0
 # Slack closes an old connection by itself, soon after it asked us to leave.
 LINGER = 30.0
@@ -77,6 +78,7 @@ class SocketMode:
         self._tasks: set[asyncio.Task[None]] = set()
         self._newest: Connection | None = None
         self._wait = FIRST_WAIT
+        self._short = 0  # connections in a row that ended young
 
     async def run(self, ready: Callable[[], None]) -> None:
         """Until cancelled; `ready` is called after the first hello. Raises BadCredentials."""
@@ -89,7 +91,9 @@ class SocketMode:
                 self._newest = connection
                 self._own(self._live(connection))
                 ready()
+                began = asyncio.get_running_loop().time()
                 await connection.leave.wait()
+                await self._pause(asyncio.get_running_loop().time() - began)
         finally:
             tasks = list(self._tasks)
             for task in tasks:
@@ -139,8 +143,16 @@ class SocketMode:
         if not isinstance(body, dict) or body.get("type") != "hello":
             await socket.close()
             return None
-        self._wait = FIRST_WAIT
         return Connection(socket)
+
+    async def _pause(self, lived: float) -> None:
+        """At once after a connection that served for a while; Slack that closes one after the other is not stormed."""
+        if lived >= YOUNG:
+            self._short, self._wait = 0, FIRST_WAIT
+            return
+        self._short += 1
+        if self._short > 1:
+            await self._back_off()
 
     async def _back_off(self) -> None:
         wait, self._wait = self._wait, min(self._wait * FACTOR, LONGEST_WAIT)

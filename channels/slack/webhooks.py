@@ -18,11 +18,7 @@ log = logging.getLogger(__name__)
 Json = dict[str, Any]
 Take = Callable[[str, Json], Awaitable[Json | None]]
 
-PATHS = {
-    "/webhooks/slack/events": "events_api",
-    "/webhooks/slack/commands": "slash_commands",
-    "/webhooks/slack/interactive": "interactive",
-}
+ENDS = {"events": "events_api", "commands": "slash_commands", "interactive": "interactive"}
 MAX_BODY = 2 * 2**20
 
 
@@ -43,19 +39,26 @@ class Webhooks:
     """
 
     def __init__(
-        self, secret: str, take: Take, age: float, now: Callable[[], float] = time.time
+        self,
+        secret: str,
+        take: Take,
+        *,
+        path: str,
+        age: float,
+        now: Callable[[], float] = time.time,
     ) -> None:
         self._verifier = SignatureVerifier(secret)
         self._take = take
+        self._path = path.rstrip("/")
         self._age = age
         self._now = now
 
     def routes(self) -> Sequence[web.RouteDef]:
         """To mount."""
-        return [web.post(path, self._handle) for path in PATHS]
+        return [web.post(f"{self._path}/{end}", self._handle) for end in ENDS]
 
     async def _handle(self, request: web.Request) -> web.Response:
-        kind = PATHS[request.path]
+        kind = ENDS[request.path.rpartition("/")[2]]
         try:
             payload = self._read(kind, request, await _body(request))
         except Unfit as e:

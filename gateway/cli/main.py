@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import check, init, models, presets, users
+from gateway.cli import check, discord_invite, init, models, presets, slack_manifest, users
 from gateway.cli.options import Config, Json
 
 app = typer.Typer(
@@ -20,6 +20,8 @@ app.add_typer(users.app, name="users")
 app.add_typer(models.app, name="models")
 app.command("check")(check.check)
 app.command("init")(init.init)
+app.command("discord-invite")(discord_invite.discord_invite)
+app.command("slack-manifest")(slack_manifest.slack_manifest)
 
 
 def _version(asked: bool) -> None:

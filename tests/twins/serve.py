@@ -13,6 +13,7 @@ from typing import Any
 
 KNOWN = {
     "telegram": ("tests.twins.telegram", "TelegramTwin"),
+    "slack": ("tests.twins.slack", "SlackTwin"),
     "anthropic": ("tests.twins.anthropic", "AnthropicTwin"),
     "openai": ("tests.twins.openai", "OpenAITwin"),
 }

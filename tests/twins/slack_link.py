@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import hashlib
 import hmac
+import io
 import itertools
 import json
 import time
@@ -119,7 +120,7 @@ class Link:
         try:
             async with (
                 aiohttp.ClientSession(timeout=timeout) as session,
-                session.post(url, data=body.encode(), headers=headers) as response,
+                session.post(url, data=io.BytesIO(body.encode()), headers=headers) as response,
             ):
                 return response.status, await response.text()
         except (aiohttp.ClientError, TimeoutError):
