@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from sqlalchemy import Row, create_engine, text
+from sqlalchemy import Engine, Row, create_engine, text
+from sqlalchemy.pool import NullPool
 
 from gateway.db import url_of
 from tests.twins.twin import Changes
@@ -82,14 +83,11 @@ class Gateway:
         self._changes = Changes()
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
-        self.write(settings)
-        STARTED.append(self)
-
-    def write(self, settings: dict[str, Any]) -> None:
-        """Write the settings file (JSON is YAML as well)."""
+        self._engine: Engine | None = None
         self.settings = settings
-        self.config.write_text(json.dumps(settings, indent=2))
+        self.config.write_text(json.dumps(settings, indent=2))  # JSON is YAML as well
         self.config.chmod(0o600)
+        STARTED.append(self)
 
     # Its life ----------------------------------------------------------------------------------------------------
 
@@ -180,13 +178,11 @@ class Gateway:
 
     def rows(self, query: str) -> list[Row[Any]]:
         """Rows of its database, read from outside; it may run or not."""
-        url = url_of(self.settings.get("database"), self.data)
-        engine = create_engine(url)
-        try:
-            with engine.connect() as connection:
-                return list(connection.execute(text(query)))
-        finally:
-            engine.dispose()
+        if self._engine is None:
+            url = url_of(self.settings.get("database"), self.data)
+            self._engine = create_engine(url, poolclass=NullPool)
+        with self._engine.connect() as connection:
+            return list(connection.execute(text(query)))
 
     def count(self, table: str, where: str = "1=1") -> int:
         """How many rows."""

@@ -1,26 +1,16 @@
-"""Stopping, being down, starting again, and the commands that work beside a running gateway."""
+"""Stopping, being down, and starting again."""
 
 import asyncio
-import json
-import re
 import time
-from collections.abc import AsyncIterator
-from pathlib import Path
 
 import pytest
-import pytest_asyncio
 
-from tests.scenario.stage import Stage, stage
+from tests.scenario.stage import Stage
 from tests.twins.llm_script import Turn, say
 
 CHATS = (1, 2, 3)
 
-
-@pytest_asyncio.fixture
-async def private(tmp_path: Path) -> AsyncIterator[Stage]:
-    """A stage on which strangers need a pairing code."""
-    async with stage(tmp_path, access={"default": "pairing"}) as made:
-        yield made
+pytestmark = pytest.mark.timeout(120)  # many starts on a loaded machine
 
 
 async def test_messages_sent_while_it_was_down_are_turns_of_their_own_in_order(scene: Stage):
@@ -48,12 +38,15 @@ async def test_a_stop_drains_what_runs_and_leaves_the_rest_for_the_next_start(sc
     await asyncio.sleep(0.3)
     scene.telegram.say(2, "written while it stops")
     assert await stopping == 0
-    assert time.monotonic() - began < 5
+    assert time.monotonic() - began < 9  # the grace is 10 s: it was not needed
     assert scene.texts(1) == ["The slow answer."]
     await scene.gateway.start()
     await scene.answered([1, 2])
     scene.once({1: "The slow answer.", 2: "written while it stops"})
     assert len(scene.model.answers) == 2
+    assert await scene.gateway.terminate() == 0
+    assert not (scene.gateway.data / "control.sock").exists()
+    assert {line["level"] for line in scene.gateway.lines} == {"info"}
     scene.sound()
 
 
@@ -65,7 +58,7 @@ async def test_a_turn_longer_than_the_grace_goes_on_after_the_next_start(scene: 
     await scene.until(lambda: scene.model.answers)
     began = time.monotonic()
     assert await scene.gateway.terminate() == 0
-    assert time.monotonic() - began < 15
+    assert time.monotonic() - began < 25  # the grace of turns, and that of what they send
     await scene.gateway.start()
     await scene.answered([1])
     scene.once({1: "The answer."})
@@ -91,60 +84,8 @@ async def test_an_update_delivered_twice_is_answered_once_also_after_a_restart(s
     scene.sound()
 
 
-async def test_a_second_run_is_refused_in_one_line(scene: Stage):
-    await scene.gateway.start()
-    done = await scene.gateway.command("run")
-    assert done.code == 2
-    (said,) = done.problems
-    assert said["level"] == "error"
-    assert re.search(r"another swarmgate is running on .*; stop it first", said["event"])
-    scene.telegram.say(1, "still there?")
-    await scene.answered([1])
-    scene.sound()
-
-
-async def test_chat_beside_a_running_gateway_goes_through_it(scene: Stage):
-    await scene.gateway.start()
-    done = await scene.gateway.command("chat", "--user", "alice", "--json", "hello from here")
-    assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out)["text"] == "hello from here"
-    assert (scene.gateway.data / "control.sock").stat().st_mode & 0o777 == 0o600
-    assert scene.gateway.count("inbox", "channel = 'terminal'") == 1
-    scene.sound()
-
-
 async def test_chat_takes_the_role_itself_where_nothing_runs(scene: Stage):
     done = await scene.gateway.command("chat", "--user", "alice", "hello alone")
     assert (done.code, done.err, done.out) == (0, "", "hello alone\n")
     await scene.settled()
     scene.sound()
-
-
-async def test_a_stranger_is_let_in_beside_the_running_gateway(private: Stage):
-    await private.gateway.start()
-    private.telegram.say(5, "hello?")
-    (told,) = await private.telegram.wait_replies(5)
-    code = re.findall(r"\b[A-Z]{4}-\d{4}\b", told.text)[0]
-    assert private.model.answers == []
-    wrong = await private.gateway.command("users", "approve", "AAAA-0000")
-    assert wrong.code == 1
-    done = await private.gateway.command("users", "approve", code)
-    assert done.code == 0, done.err
-    private.telegram.say(5, "and now?")
-    private.telegram.say(6, "me too?")
-    await private.answered([5], 2)
-    await private.answered([6], 1)
-    assert private.texts(5)[1] == "and now?"
-    assert code not in private.texts(6)[0]
-    assert len(private.model.answers) == 1
-    private.sound()
-
-
-async def test_a_stopped_gateway_leaves_no_socket_and_no_lock(scene: Stage):
-    await scene.gateway.start()
-    await scene.gateway.kill()
-    await scene.gateway.start()  # neither a stale socket nor a stale lock stands in the way
-    assert await scene.gateway.terminate() == 0
-    assert not (scene.gateway.data / "control.sock").exists()
-    levels = {line["level"] for line in scene.gateway.lines}
-    assert levels <= {"info"}, scene.gateway.log()
