@@ -16,6 +16,7 @@ from channels.markdown import render
 # Stands at the outer edges of marks until the text around them is known; a noncharacter, so no text has it.
 _EDGE = "\ufdd0"
 _ZERO_WIDTH = "\u200b"
+_NO_FENCE = f"``{_ZERO_WIDTH}`"
 _EDGES = re.compile(f"(?<=(.)){_EDGE}+(?=(.))|{_EDGE}+", re.DOTALL)
 _SCHEME = re.compile(r"https?://\S|mailto:\S", re.IGNORECASE)
 _IN_URL = {"<": "%3C", ">": "%3E", "|": "%7C", " ": "%20", "\n": "%0A", "&": "&amp;"}
@@ -43,8 +44,8 @@ class Mrkdwn(Dialect):
     _SIGNS: ClassVar[dict[Mark, str]] = {"bold": "*", "italic": "_", "strike": "~"}
 
     def text(self, text: str) -> str:
-        """With the three characters escaped that Slack reads as control characters."""
-        return escape(text)
+        """With the three characters escaped that Slack reads as control characters, and no fence opened by chance."""
+        return escape(text).replace("```", _NO_FENCE)
 
     def code(self, text: str) -> str:
         """Between backticks, unless it has some itself: there is no way to escape them."""
@@ -54,8 +55,7 @@ class Mrkdwn(Dialect):
 
     def pre(self, text: str, info: str) -> str:
         """A fence; the language has no place in it."""
-        body = escape(text).replace("```", f"``{_ZERO_WIDTH}`")
-        return Pre(f"```\n{body}\n```")
+        return Pre(f"```\n{self.text(text)}\n```")
 
     def mark(self, kind: Mark, pieces: list[str]) -> list[str]:
         """Around each stretch of a line that is no code."""
@@ -64,7 +64,7 @@ class Mrkdwn(Dialect):
 
     def link(self, pieces: list[str], url: str) -> list[str]:
         """As a link where Slack opens such an address; else its text and the address."""
-        label = "".join(pieces).replace("\n", " ").replace(_EDGE, "").strip()
+        label = "".join(pieces).replace("\n", " ").replace(_EDGE, "").replace("|", "¦").strip()
         if not _SCHEME.match(url):
             shown = self.text(url)
             if not label:

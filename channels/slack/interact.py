@@ -24,6 +24,8 @@ COMMANDS = frozenset(
         "resume fork undo retry remind alert link language thinking skills halt approve deny",
     )
 )
+# Behind a mention these take one word more; a sentence that begins with one is a sentence.
+_WITH_ONE = frozenset(("approve", "deny", "preset", "model", "resume", "language", "thinking"))
 _ACTION = re.compile(r"([bf])\d+:(.*)", re.DOTALL)
 
 
@@ -150,3 +152,12 @@ def command_text(source: str, names: frozenset[str]) -> str:
     if name == ASK and rest.strip():
         return rest.strip()
     return f"/{name} {rest.strip()}".strip() if name in names else text
+
+
+def called_text(text: str, names: frozenset[str]) -> str:
+    """Behind a mention: `@bot stop` is "/stop", as Slack has no slash commands in threads; a sentence stays one."""
+    words = text.split()
+    name = words[0].rstrip(".!").lower() if words else ""
+    if name in names and (len(words) == 1 or (len(words) == 2 and name in _WITH_ONE)):
+        return " ".join([f"/{name}", *words[1:]])
+    return text

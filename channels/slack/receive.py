@@ -25,6 +25,7 @@ from channels.slack.interact import (
     Shortcut,
     Submission,
     Who,
+    called_text,
     command_text,
     interaction,
 )
@@ -139,12 +140,15 @@ class Receiver:
             self._asked(message.address, message.user, message.team)
         else:
             author = Author(f"{message.team}:{message.user}")
+        text = message.words.text
+        if message.words.mentioned and not message.private:
+            text = called_text(text, self.commands)
         await self._emitting(
             Inbound(
                 address=message.address,
                 key=message.key,
                 author=author,
-                text=message.words.text,
+                text=text,
                 at=message.at,
                 private=message.private,
                 addressed=addressed,

@@ -45,8 +45,8 @@ def content(markdown: str, buttons: Sequence[Button] = (), *, tables: bool = Tru
     """A part as blocks, its buttons below; without `tables` they are aligned text."""
     found = list(_sections(markdown, tables=tables)) if markdown.strip() else []
     keys = keyboard(buttons)
-    words = to_plain(markdown).strip() or " · ".join(b.label for b in buttons) or "…"
-    return Content(escape(words[:FALLBACK]), found + keys)
+    words = to_plain(markdown[:FALLBACK]).strip() or " · ".join(b.label for b in buttons) or "…"
+    return Content(escape(words), found + keys)
 
 
 def unadorned(markdown: str, buttons: Sequence[Button] = ()) -> Content:

@@ -1,5 +1,6 @@
 """Sending one reply: its parts in order, going on where its receipt says, and looking first where that is in doubt."""
 
+import asyncio
 import logging
 import time
 from collections import OrderedDict
@@ -29,6 +30,7 @@ from channels.types import Address, Attachment, Button, Outbound
 log = logging.getLogger(__name__)
 
 CAPTION = 2700
+LONG = 1500
 REMEMBERED = 1000
 T = TypeVar("T")
 Attempt = Callable[[Content], Awaitable[T]]
@@ -258,7 +260,7 @@ class Sender:
 
     async def _fitting(self, part: Part, attempt: Attempt[T], address: Address) -> T:
         """Try it with blocks; if Slack refuses them, with tables as text; then as it stands. Raises ChannelError."""
-        shown = content(part.text, part.buttons, tables=self._tables)
+        shown = await _content(part, tables=self._tables)
         try:
             return await attempt(shown)
         except Refused as e:
@@ -268,7 +270,7 @@ class Sender:
         log.warning("Slack refuses blocks in %s: %s", address, reason)
         if has_table(shown):
             try:
-                result = await attempt(content(part.text, part.buttons, tables=False))
+                result = await attempt(await _content(part, tables=False))
             except Refused as e:
                 if code_of(e) not in UNFIT:
                     raise
@@ -276,3 +278,10 @@ class Sender:
                 self._tables = False  # this workspace does not take them
                 return result
         return await attempt(unadorned(part.text, part.buttons))
+
+
+async def _content(part: Part, *, tables: bool) -> Content:
+    """The part as blocks; a long one is rendered in a thread, as it takes some 10 ms a thousand characters."""
+    if len(part.text) < LONG:
+        return content(part.text, part.buttons, tables=tables)
+    return await asyncio.to_thread(content, part.text, part.buttons, tables=tables)

@@ -204,6 +204,24 @@ async def test_a_mention_alone_calls_the_bot_and_an_empty_message_does_not() -> 
         assert [(i.text, i.address.chat) for i in r.stored] == [("", "C1")]
 
 
+@pytest.mark.parametrize(
+    ("said", "text"),
+    [
+        ("stop", "/stop"),
+        ("Stop.", "/stop"),
+        ("approve 12", "/approve 12"),
+        ("help me with GOOG", "help me with GOOG"),
+        ("status of GOOG?", "status of GOOG?"),
+        ("!stop", "!stop"),
+    ],
+)
+async def test_a_command_behind_a_mention_is_one(said: str, text: str) -> None:
+    async with rig() as r:
+        root = r.twin.say("C1", "a thread")
+        r.twin.mention("C1", said, thread=root)
+        assert (await r.inbound(3))[-1].text == text
+
+
 async def test_commands_in_threads_are_text() -> None:
     async with rig() as r:
         root = r.twin.mention("C1", "!stop")
