@@ -159,6 +159,15 @@ class TurnStatus(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Checkpoint:
+    """A decision about what a model sees of a transcript. "undo": rows with after < seq < until are left out."""
+
+    kind: Literal["undo"]
+    after: int
+    until: int
+
+
+@dataclass(frozen=True, slots=True)
 class NewRow:
     """A row to append."""
 

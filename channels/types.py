@@ -41,13 +41,14 @@ class Kind(StrEnum):
     in.
 
     HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through
-    `CanHome`.
+    `CanHome`. DUE comes from no platform: the time of something scheduled has come.
     """
 
     MESSAGE = "message"
     BUTTON = "button"
     FORM = "form"
     HOME = "home"
+    DUE = "due"
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +127,8 @@ class Inbound:
 
     `addressed`: private chat, mention or reply to the bot. `message_id` is what it refers to on the
     platform (the message itself, or the one whose button was pressed); `callback` answers a button
-    press.
+    press. `album`: messages that a person sent as one carry the same value here; each keeps a key
+    of its own, and the gateway joins them.
     """
 
     address: Address
@@ -142,6 +144,7 @@ class Inbound:
     callback: str | None = None
     attachments: tuple[Attachment, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
+    album: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,12 +17,14 @@ from channels.base import CanMenu, Channel, HasRoutes
 from channels.manager import ChannelManager, State
 from channels.terminal.channel import TerminalChannel
 from channels.web.channel import WebChannel
+from gateway.approvals import Decisions, carry_out
 from gateway.clock import SystemClock
 from gateway.commands import Commands
 from gateway.control import ControlServer
 from gateway.db import Database, url_of
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
+from gateway.expiry import Expiry
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
@@ -31,7 +33,9 @@ from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
 from gateway.platforms import Wiring, platform_channels
 from gateway.problems import OperatorError
+from gateway.questions import AskingLanes
 from gateway.runner import TurnRunner
+from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.settings import Settings
 from gateway.talk import converse, dial, near
@@ -58,6 +62,8 @@ class Core:
     senders: Outbox
     intake: Intake
     channels: ChannelManager
+    timer: Timer
+    expiry: Expiry
 
 
 async def build(settings: Settings) -> Core:
@@ -88,8 +94,15 @@ def _wire(settings: Settings, db: Database) -> Core:
         teams,
         busy=lambda: engine_busy[0].busy(),
         uptime=lambda: time.monotonic() - began,
+        timezone=settings.locale.timezone,
+        groups=settings.groups,
     )
     senders = Outbox(db, clock, channels.get)
+    timer = Timer(db, clock, senders, language=settings.locale.language)
+    asking, decisions = AskingLanes(), Decisions(settings.access, registry)
+    expiry = Expiry(
+        db, clock, decisions, asking, lambda done: carry_out(done, senders, engine_busy[0])
+    )
     runner = TurnRunner(
         db=db,
         clock=clock,
@@ -101,11 +114,26 @@ def _wire(settings: Settings, db: Database) -> Core:
         senders=senders,
         channel=channels.get,
         steer=settings.sessions.while_busy == "steer",
+        groups=settings.groups,
+        scheduled=timer.wake,
+        asking=asking,
+        asked=expiry.changed,
     )
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     engine_busy.append(engine)
-    intake = Intake(db, clock, settings, commands, engine, senders, runner.fresh, channels.get)
-    return Core(db, clock, models, commands, engine, senders, intake, channels)
+    intake = Intake(
+        db,
+        clock,
+        settings,
+        commands,
+        engine,
+        senders,
+        runner.fresh,
+        channels.get,
+        decisions,
+        asking,
+    )
+    return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry)
 
 
 async def chat(
@@ -125,10 +153,14 @@ async def chat(
         await core.channels.start([terminal], core.intake.accept)
         await core.models.settle()
         await core.senders.start()
+        await core.expiry.start()
         await core.engine.start()
+        await core.timer.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
+        await core.timer.stop()
+        await core.expiry.stop()
         await core.engine.stop(GRACE_S)
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
@@ -191,7 +223,9 @@ async def _serve(
         if why:
             announce(why)
         await core.senders.start()
+        await core.expiry.start()
         await core.engine.start()
+        await core.timer.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -209,6 +243,8 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
+        await core.timer.stop()
+        await core.expiry.stop()
         await core.engine.stop(GRACE_S)
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()

@@ -1,34 +1,64 @@
-"""What the chat commands do. Each returns the text of its answer; those of the lane run inside the lane's transaction."""
+"""What the chat commands do.
+
+Each returns the text of its answer; those of the lane run inside the lane's transaction.
+"""
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, update
 
 from agent_core.storage.tables import Turn
-from gateway import conversation, inbox
+from gateway import (
+    commands_link,
+    commands_remind,
+    commands_session,
+    conversation,
+    identity,
+    inbox,
+    parked,
+    questions,
+)
 from gateway.conversation import Lane
+from gateway.engine.begin import INTERRUPTING, STOPPING
 from gateway.identity import Language
 from gateway.model_house import ModelHouse
+from gateway.outbox import Draft
 from gateway.router import Route
 from gateway.settings_access import Access
+from gateway.settings_groups import Groups
 from gateway.team_house import TeamHouse
-from gateway.texts import say
+from gateway.texts import has, say
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
-MENU = ("new", "stop", "status", "model", "preset", "help")
+MENU = (
+    *("new", "stop", "status", "sessions", "resume", "fork", "undo", "retry"),
+    *("model", "preset", "thinking", "language", "remind", "link", "approve", "deny", "help"),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Who asks for what, where."""
+    """Who asks for what, where. `row_id` is the inbox row.
+
+    A command that says something elsewhere, too, puts it into `also`; its drafts are stored in the same transaction.
+    """
 
     lane: Lane
     person: str
     language: Language
     route: Route
     now: dt.datetime
+    row_id: int = 0
+    name: str = ""
+    zone: str = "UTC"
+    also: list[Draft] = field(default_factory=list)
+
+    def local(self, at: dt.datetime) -> dt.datetime:
+        """A time as the installation's people read it."""
+        return at.astimezone(ZoneInfo(self.zone))
 
 
 @dataclass(slots=True)
@@ -40,6 +70,8 @@ class Commands:
     teams: TeamHouse
     busy: Callable[[], int]
     uptime: Callable[[], float]
+    timezone: str = "UTC"
+    groups: Groups = field(default_factory=Groups)
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -51,6 +83,9 @@ class Commands:
             "new": self._new,
             "model": self._model,
             "preset": self._preset,
+            **commands_session.handlers(),
+            **commands_remind.handlers(),
+            **commands_link.handlers(),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:
@@ -58,7 +93,7 @@ class Commands:
         handler = self._handlers.get(asked.route.name)
         if handler is None:
             return say("unknown_command", asked.language, name=asked.route.name)
-        return handler(conn, asked)
+        return handler(conn, replace(asked, zone=self.timezone))
 
     def menu(self, language: Language) -> Sequence[tuple[str, str]]:
         """(name, description) pairs in the order of the menu."""
@@ -68,12 +103,19 @@ class Commands:
         return say("start", asked.language)
 
     def _help(self, _conn: Connection, asked: Asked) -> str:
-        lines = [f"- /{name} — {text}" for name, text in self.menu(asked.language)]
-        return "\n".join([say("help_head", asked.language), "", *lines])
+        """All commands, one a line; with a name, how that one is used."""
+        wanted = asked.route.rest.lower().lstrip("/!")
+        texts = dict(self.menu(asked.language))
+        if wanted in texts:
+            use = say(f"use_{wanted}", asked.language) if has(f"use_{wanted}") else f"`/{wanted}`"
+            return f"/{wanted} — {texts[wanted]}\n\n{use}"
+        lines = [f"- /{name} — {text}" for name, text in texts.items()]
+        head, more = say("help_head", asked.language), say("more_help", asked.language)
+        return "\n".join([head, "", *lines, "", more])
 
     def _status(self, conn: Connection, asked: Asked) -> str:
         running = inbox.running_turn(conn, asked.lane.id) is not None
-        return say(
+        status = say(
             "status",
             asked.language,
             preset=self.teams.name_for(asked.lane.preset),
@@ -83,6 +125,9 @@ class Commands:
             busy=self.busy(),
             uptime=str(dt.timedelta(seconds=int(self.uptime()))),
         )
+        if self.access.role(asked.person) == "operator" and (count := parked.count(conn)):
+            status += "\n" + say("status_parked", asked.language, count=count)
+        return status
 
     def _stop(self, conn: Connection, asked: Asked) -> str:
         """Mark the running turn; empty when it is being stopped, since its own last message says so."""
@@ -112,6 +157,8 @@ class Commands:
 
     def _preset(self, conn: Connection, asked: Asked) -> str:
         name, language = asked.route.rest, asked.language
+        if self.groups.is_lite(asked.lane.address, private=asked.lane.private):
+            return say("lite_preset", language)
         lines = [f"- {team.name} — {team.title or team.description}" for team in self.teams.all()]
         lines += [
             "- " + say("preset_broken", language, problem=problem)
@@ -130,15 +177,45 @@ class Commands:
 def request_stop(conn: Connection, asked: Asked, access: Access, turn_id: int | None = None) -> str:
     """Mark a conversation's running turn as stopping. Returns why not, or "" when it is marked.
 
-    Only the turn's principal or an operator may stop it. A button names its turn, so an old one stops nothing else.
+    Only the turn's principal or an operator may stop it. A button names its turn, so an old one
+    stops nothing else.
     """
     running = inbox.running_turn(conn, asked.lane.id)
+    if running is None:
+        running = questions.waiting_turn(conn, asked.lane.id)
     if running is None or (turn_id is not None and running != turn_id):
         return say("nothing_runs", asked.language)
     principal = conn.execute(_TURN.select().where(_TURN.c.id == running)).one().principal
-    if asked.person != principal and access.role(asked.person) != "operator":
+    if (
+        identity.principal_of(conn, asked.person) != principal
+        and access.role(asked.person) != "operator"
+    ):
         return say("not_yours", asked.language)
-    still = _TURN.c.status.in_(("running", "waiting", "stopping"))  # it may be ending right now
+    questions.cancel_turn(conn, asked.lane.id, running, asked.now)
+    if questions.resume(conn, running, "stopping"):
+        return ""  # it waited for a person; now it goes on to its end
+    still = _TURN.c.status.in_(("running", "waiting", *STOPPING))  # it may be ending right now
     mark = update(_TURN).where(_TURN.c.id == running, still).values(status="stopping")
     marked = conn.execute(mark.returning(_TURN.c.id)).first()
     return say("nothing_runs", asked.language) if marked is None else ""
+
+
+def interrupt(conn: Connection, lane_id: str, person: str) -> bool:
+    """Mark the running turn of a conversation as ended by its author's next message; false when it is not theirs.
+
+    A turn that waits for a person's answer goes on waiting.
+    """
+    running = inbox.running_turn(conn, lane_id)
+    if running is None:
+        return False
+    mark = (
+        update(_TURN)
+        .where(
+            _TURN.c.id == running,
+            _TURN.c.status == "running",
+            _TURN.c.principal == identity.principal_of(conn, person),
+        )
+        .values(status=INTERRUPTING)
+        .returning(_TURN.c.id)
+    )
+    return conn.execute(mark).first() is not None

@@ -14,10 +14,11 @@ from sqlalchemy.dialects import postgresql, sqlite
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables import Session
 from channels.types import Address
-from gateway.tables import Conversation
+from gateway.tables import Conversation, Inbox
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _SESSION = Session.__table__  # type: ignore[attr-defined]
+_INBOX = Inbox.__table__  # type: ignore[attr-defined]
 # Statements of the hot path are built once: building costs more than running them.
 _BY_ID = (
     select(_CONVERSATION, _SESSION.c.owner)
@@ -46,11 +47,12 @@ class Lane:
     model: str
     epoch: int
     owner: str
+    thinking: bool = False
 
 
-def lane_id(address: Address) -> str:
-    """The conversation of an address."""
-    return str(address)
+def lane_id(address: Address, person: str = "") -> str:
+    """The conversation of an address; with `person`, that person's own one among several at a place."""
+    return f"{address}@{person}" if person else str(address)
 
 
 def new_session_id() -> str:
@@ -72,14 +74,31 @@ def find(conn: Connection, conversation_id: str) -> Lane | None:
         row.model,
         row.epoch,
         row.owner,
+        row.thinking,
     )
 
 
+def of_row(conn: Connection, row_id: int, address: Address) -> Lane | None:
+    """The conversation of an inbox row (a turn's id is that of its first one), if it is at this address."""
+    if not 0 < row_id < 2**63:  # a button's data is only as good as who sends it
+        return None
+    query = select(_INBOX.c.conversation_id).where(_INBOX.c.id == row_id)
+    found = conn.execute(query).scalar()
+    lane = find(conn, found) if found else None
+    return lane if lane is not None and lane.address == address else None
+
+
 def ensure(
-    conn: Connection, address: Address, *, private: bool, owner: str, now: dt.datetime
+    conn: Connection,
+    address: Address,
+    *,
+    private: bool,
+    owner: str,
+    now: dt.datetime,
+    apart: bool = False,
 ) -> Lane:
-    """The conversation of this place, made with a first session if it is new."""
-    conversation_id = lane_id(address)
+    """The conversation of this place, made with a first session if it is new. `apart`: the owner's own one there."""
+    conversation_id = lane_id(address, owner if apart else "")
     if found := find(conn, conversation_id):
         return found
     session_id = new_session_id()
@@ -114,8 +133,8 @@ def renew(conn: Connection, lane: Lane, owner: str, now: dt.datetime) -> str:
     return session_id
 
 
-def choose(conn: Connection, conversation_id: str, **values: str) -> None:
-    """Set session_id, preset or model of a conversation."""
+def choose(conn: Connection, conversation_id: str, **values: str | bool) -> None:
+    """Set session_id, preset, model or thinking of a conversation."""
     conn.execute(
         update(_CONVERSATION).where(_CONVERSATION.c.id == conversation_id).values(**values)
     )

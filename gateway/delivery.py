@@ -17,6 +17,7 @@ from agent_core.events import (
     Retrying,
     StreamReset,
     TextDelta,
+    ThinkingDelta,
     ToolFinished,
     ToolProgress,
     ToolStarted,
@@ -43,10 +44,13 @@ class Delivery:
         thinking: str,
         stop: Button | None,
         steps: Sequence[Step] = (),
+        reasoning: bool = False,
         clear: Callable[[], Awaitable[None]] | None = None,
     ) -> None:
         self._stream = stream
         self._thinking = thinking
+        self._reasoning = reasoning
+        self._thoughts: list[str] = []
         self._text: list[str] = []
         self._steps = {step.id: step for step in steps}
         self._agents: dict[str, str] = {}  # agent id → the step of its newest delegation
@@ -94,6 +98,7 @@ class Delivery:
         return Preview(
             text="".join(self._text),
             status=self._status,
+            thinking="".join(self._thoughts),
             steps=self.steps,
             buttons=self._buttons,
         )
@@ -103,11 +108,17 @@ class Delivery:
             case TextDelta(text, None):
                 self._text.append(text)
                 self._status = ""
+            case ThinkingDelta(text, None):
+                if not self._reasoning:
+                    return False
+                self._thoughts.append(text)
             case ModelStarted(_, _, None):
                 self._text.clear()
+                self._thoughts.clear()
                 self._status = self._thinking
             case StreamReset(_, None):
                 self._text.clear()
+                self._thoughts.clear()
             case Retrying(_, model, _):
                 self._status = f"{self._thinking} ({model})"
             case TurnEnded() | TextDelta() | ModelStarted() | StreamReset():

@@ -5,22 +5,24 @@ somebody up; a crash in between is mended by the walk at the next start.
 """
 
 import logging
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Container
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
 from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, Channel
-from channels.types import Address, Inbound, Kind
-from gateway import access, conversation, inbox, outbox
-from gateway.commands import Asked, Commands, request_stop
+from channels.types import Address, Inbound
+from gateway import access, commands_link, conversation, inbox, outbox
+from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
+from gateway.commands import Asked, Commands, interrupt, request_stop
 from gateway.conversation import Lane
 from gateway.db import Database
 from gateway.engine.base import Engine
 from gateway.identity import language_of, person_id
 from gateway.outbox import Draft, Outbox
-from gateway.rate import Allowance, RateLimit
+from gateway.questions import AskingLanes, Ticket
+from gateway.rate import Allowance, Judged, Rates
 from gateway.router import route
 from gateway.settings import Settings
 from gateway.tables import InboxStatus
@@ -34,16 +36,19 @@ MAX_CHARS = 100_000
 class _Taken:
     """What the transaction decided.
 
-    `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press; `again`: it had come before.
+    `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press; `again`: it had come before;
+    `decided`: what a question came to.
     """
 
     row_id: int = 0
     author: str = ""
+    lane: str = ""
     wake: bool = False
     stop: bool = False
-    letter: tuple[int, Draft] | None = None
+    letters: list[tuple[int, Draft]] = field(default_factory=list)
     toast: str = ""
     again: bool = False
+    decided: Outcome | None = None
 
 
 class Intake:
@@ -59,7 +64,11 @@ class Intake:
         senders: Outbox,
         fresh: Callable[[str], None],
         channel: Callable[[Address], Channel],
+        decisions: Decisions,
+        asking: Container[str] = AskingLanes(),
     ) -> None:
+        self._decisions = decisions
+        self._asking = asking
         self._db = db
         self._clock = clock
         self._settings = settings
@@ -68,25 +77,28 @@ class Intake:
         self._senders = senders
         self._fresh = fresh
         self._channel = channel
-        self._rate = RateLimit(settings.sessions.rate_limit.messages_per_minute)
+        self._rates = Rates(settings.sessions.rate_limit.messages_per_minute)
 
     async def accept(self, inbound: Inbound) -> None:
         """Take one message in. Returns when it is committed; a redelivery changes nothing."""
         if not inbound.addressed:
             return
         author = person_id(inbound.address, inbound.author)
-        allowance = self._rate.check(author, self._clock.monotonic())
-        taken = await self._db.write(lambda conn: self._take(conn, inbound, author, allowance))
+        group = None if inbound.private else str(replace(inbound.address, thread=None))
+        judged = self._rates.check(author, group, self._clock.monotonic())
+        taken = await self._db.write(lambda conn: self._take(conn, inbound, author, judged))
         if taken is None:
             return
         if taken.again:
-            self._rate.forgive(author, allowance)
+            self._rates.forgive(author, group, judged)
         await self._act(inbound, taken)
 
     async def _act(self, inbound: Inbound, taken: _Taken) -> None:
-        lane = conversation.lane_id(inbound.address)
-        if taken.letter is not None:
-            self._senders.send(self._senders.letter(*taken.letter))
+        lane = taken.lane
+        for letter in taken.letters:
+            self._senders.send(self._senders.letter(*letter))
+        if taken.decided is not None:
+            carry_out(taken.decided, self._senders, self._engine)
         if taken.wake:
             self._fresh(lane)
             self._engine.wake(lane, taken.author)
@@ -98,30 +110,35 @@ class Intake:
                 await channel.answer(inbound.callback, taken.toast)
 
     def _take(
-        self, conn: Connection, inbound: Inbound, author: str, allowance: Allowance
+        self, conn: Connection, inbound: Inbound, author: str, judged: Judged
     ) -> _Taken | None:
         now = self._clock.now()
         verdict = access.judge(conn, self._settings.access, author, inbound.author.name, now)
         if not verdict.allowed and verdict.code is None:
             log.info("message_denied", extra={"person": author})
             return None
+        apart = not inbound.private and self._settings.groups.rules(inbound.address).session == "person"
         lane = conversation.ensure(
-            conn, inbound.address, private=inbound.private, owner=author, now=now
+            conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
         )
         if inbound.private and lane.owner != author:
             log.warning("message_denied", extra={"person": author, "conversation": lane.id})
             return None
         way = route(inbound.text, inbound.kind)
         if way.to == "button" or way.name == "stop":
-            allowance = Allowance.TAKE  # whoever wrote too much can still stop it
-        waits = verdict.allowed and allowance is Allowance.TAKE and way.to in ("turn", "lane")
+            judged = replace(judged, allowance=Allowance.TAKE)  # whoever wrote too much can still stop it
+        waits = verdict.allowed and judged.allowance is Allowance.TAKE and way.to in ("turn", "lane")
         waits = waits and len(inbound.text) <= MAX_CHARS
+        ticket: Ticket | None = None
+        if waits and way.to == "turn" and not inbound.attachments and lane.id in self._asking:
+            ticket = self._decisions.words(conn, lane, author, now)
+            waits = ticket is None
         status = InboxStatus.NEW if waits else InboxStatus.DONE
         row_id = inbox.insert_row(conn, inbound, lane.id, author, status, now)
         if row_id is None:
             # Nothing new. Its first delivery may have ended between the commit and the wake-up.
-            return _Taken(author=author, wake=waits, again=True)
-        taken = _Taken(row_id, author, wake=waits)
+            return _Taken(author=author, lane=lane.id, wake=waits, again=True)
+        taken = _Taken(row_id, author, lane.id, wake=waits)
         if not waits:
             language = language_of(
                 inbound.text,
@@ -129,8 +146,13 @@ class Intake:
                 self._settings.locale.language,
                 verdict.language,
             )
-            asked = Asked(lane, author, language, way, now)
-            self._answer(conn, inbound, taken, asked, verdict.code, allowance)
+            asked = Asked(lane, author, language, way, now, row_id, inbound.author.name)
+            if ticket is not None:
+                taken.decided = self._decisions.answer(conn, ticket, asked, inbound.text)
+            else:
+                self._answer(conn, inbound, taken, asked, verdict.code, judged)
+        elif way.to == "turn" and self._settings.sessions.while_busy == "interrupt":
+            taken.stop = interrupt(conn, lane.id, author)
         return taken
 
     def _answer(
@@ -140,28 +162,45 @@ class Intake:
         taken: _Taken,
         asked: Asked,
         code: str | None,
-        allowance: Allowance,
+        judged: Judged,
     ) -> None:
-        if allowance is not Allowance.TAKE:
-            limit = self._settings.sessions.rate_limit.messages_per_minute
-            text = say("rate", asked.language, limit=limit) if allowance is Allowance.TELL else ""
+        if judged.allowance is not Allowance.TAKE:
+            code_ = "rate_group" if judged.whole else "rate"
+            tell = judged.allowance is Allowance.TELL
+            text = say(code_, asked.language, limit=judged.limit) if tell else ""
         elif code is not None:
             text = say("pairing", asked.language, code=code, hours=access.PAIRING_HOURS)
         elif len(inbound.text) > MAX_CHARS:
             text = say("too_long", asked.language, chars=len(inbound.text), limit=MAX_CHARS)
-        elif inbound.kind is Kind.BUTTON:
-            text = self._press(conn, taken, asked)
+        elif asked.route.to == "button":
+            text = self._press(conn, inbound, taken, asked)
+        elif asked.route.name in COMMANDS:
+            taken.decided = self._decisions.command(conn, asked)
+            text = taken.decided.said
         else:
             text = self._commands.run(conn, asked)
-            taken.stop = asked.route.name == "stop" and not text
+            if asked.route.name == "stop":
+                taken.stop = not text
+                taken.decided = self._decisions.drop_parked(conn, asked)
+                text = text and (taken.decided.said or text)
         if text:
-            draft = notice(taken.row_id, asked.person, asked.lane, text)
-            taken.letter = (outbox.put(conn, draft, asked.now), draft)
+            asked.also.insert(0, notice(taken.row_id, asked.person, asked.lane, text))
+        taken.letters = [(outbox.put(conn, draft, asked.now), draft) for draft in asked.also]
 
-    def _press(self, conn: Connection, taken: _Taken, asked: Asked) -> str:
-        """A button press; what it has to say is shown as the answer of the press, not as a message."""
+    def _press(self, conn: Connection, inbound: Inbound, taken: _Taken, asked: Asked) -> str:
+        """A button press; what it has to say is shown as the answer of the press, mostly not as a message."""
+        if asked.route.name in BUTTONS:
+            taken.decided = self._decisions.press(conn, asked, inbound)
+            taken.toast = "" if taken.decided.aloud else taken.decided.said
+            return taken.decided.said if taken.decided.aloud else ""
+        if asked.route.name == "link":
+            taken.toast = commands_link.pressed(conn, asked)
+            return taken.toast
         turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":
+            where = conversation.of_row(conn, turn_id, asked.lane.address)
+            asked = replace(asked, lane=where or asked.lane)  # a group may have a lane for each person
+            taken.lane = asked.lane.id
             taken.toast = request_stop(conn, asked, self._settings.access, turn_id)
             taken.stop = not taken.toast
             taken.toast = taken.toast or say("stopped_toast", asked.language)

@@ -49,6 +49,7 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
         base_url=bot.base_url,
         base_file_url=bot.base_file_url,
         mention=settings.groups.mention,
+        overrides=settings.groups.mentions("telegram", token.partition(":")[0]),
     )
     return TelegramChannel(config)
 

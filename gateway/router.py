@@ -7,8 +7,12 @@ from typing import Literal
 from channels.types import Kind
 
 # These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3).
-AT_ONCE = frozenset({"start", "help", "stop", "status"})
-IN_LANE = frozenset({"new", "model", "preset"})
+AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny"})
+IN_LANE = frozenset(
+    {"new", "model", "preset", "sessions", "resume", "fork", "undo", "retry", "thinking", "language"}
+    | {"remind", "link"}
+)
+LATE = "late"  # of our own rows: a decision that came after its turn had ended
 COMMANDS = AT_ONCE | IN_LANE
 _COMMAND = re.compile(r"[/!]([a-z][a-z0-9_]{0,31})(?:\s+(.*))?\s*", re.IGNORECASE | re.DOTALL)
 
@@ -24,7 +28,7 @@ class Route:
 
 def route(text: str, kind: Kind = Kind.MESSAGE) -> Route:
     """Route one message."""
-    if kind is Kind.BUTTON:
+    if kind in (Kind.BUTTON, Kind.FORM):
         name, _, rest = text.partition(":")
         return Route("button", name, rest)
     match = _COMMAND.fullmatch(text.strip())

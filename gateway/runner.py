@@ -10,30 +10,37 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection
 
 from agent_core.errors import Fenced, Reload
-from agent_core.ports import Clock
+from agent_core.ports import Clock, Transcriber
 from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
-from agent_core.types import Row
+from agent_core.types import Message, Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
 from channels.types import Address, Button, Step
 from gateway import inbox, outbox
 from gateway.commands import Asked, Commands
+from gateway.conversation import Lane
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, Place, begin, stop_asked
+from gateway.engine.begin import Begun, Place, begin, first_row, stop_asked
 from gateway.engine.fence import AWAY, Fence
 from gateway.engine.journal import TurnJournal
-from gateway.identity import Language, language_of
+from gateway.identity import Language
 from gateway.intake import notice
+from gateway.marks import MessageMark
+from gateway.media import Media
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbox import REPLY, Draft, Outbox, Receipt
+from gateway.questions import AskingLanes, Desk
+from gateway.reasoning import quoted
 from gateway.router import route
+from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
-from gateway.team_house import TeamHouse
+from gateway.team_house import LITE, TeamHouse
 from gateway.texts import say
+from gateway.turn_files import TurnFiles
 
 log = logging.getLogger(__name__)
 RECENT = 64  # sessions whose rows stay in memory
@@ -54,6 +61,12 @@ class TurnRunner:
     senders: Outbox
     channel: Callable[[Address], Channel]
     steer: bool = True
+    groups: Groups = field(default_factory=Groups)
+    scheduled: Callable[[], None] = lambda: None
+    asking: AskingLanes = field(default_factory=AskingLanes)
+    asked: Callable[[], None] = lambda: None
+    transcriber: Callable[[], Transcriber | None] = lambda: None
+    _media: Media = field(init=False)
     _fresh: set[str] = field(default_factory=set)
     _recent: OrderedDict[str, tuple[Row, ...]] = field(default_factory=OrderedDict)
     _said: dict[str, Callable[[], str]] = field(default_factory=dict)
@@ -61,6 +74,7 @@ class TurnRunner:
 
     def __post_init__(self) -> None:
         self._since = self.clock.now()
+        self._media = Media(self.channel, self.transcriber)
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
@@ -76,8 +90,13 @@ class TurnRunner:
         """See Runner."""
         self._fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
         begun = await self._begin(conversation_id)
+        while begun is not None and begun.wait:
+            await self.services.sleep(begun.wait)
+            begun = await self._begin(conversation_id)
         if begun is None:
             return Progress.IDLE
+        for letter in begun.letters:
+            self.senders.send(self.senders.rewritten(*letter))
         if begun.command:
             await self._command(begun)
             return Progress.AGAIN
@@ -99,9 +118,10 @@ class TurnRunner:
                 conn,
                 conversation_id,
                 self.place,
-                lambda lane: self.teams.name_for(lane.preset),
+                self._preset,
                 now,
                 lambda session_id: self._recent.get(session_id, ()),
+                self.asking,
             )
         )
 
@@ -113,14 +133,21 @@ class TurnRunner:
             self._language(begun),
             route(item.text, item.kind),
             self.clock.now(),
+            item.id,
+            item.name,
         )
 
-        def work(conn: Connection) -> tuple[int, Draft]:
-            draft = notice(item.id, item.author, begun.lane, self.commands.run(conn, asked))
+        def work(conn: Connection) -> list[tuple[int, Draft]]:
+            asked.also.clear()  # a transaction may be tried again
+            text = self.commands.run(conn, asked)
+            drafts = [notice(item.id, item.author, begun.lane, text), *asked.also]
             inbox.close_row(conn, item.id)
-            return outbox.put(conn, draft, asked.now), draft
+            return [(outbox.put(conn, draft, asked.now), draft) for draft in drafts]
 
-        self.senders.send(self.senders.letter(*await self.db.write(work)))
+        for letter in await self.db.write(work):
+            self.senders.send(self.senders.letter(*letter))
+        if asked.route.name == "remind":
+            self.scheduled()
 
     async def _turn(self, begun: Begun, *, stop: bool, said: str = "") -> Progress:
         language = self._language(begun)
@@ -131,8 +158,12 @@ class TurnRunner:
         steps = await self._steps(begun, language)
         delivery = self._delivery(begun, receipt, language, steps)
         journal = self._journal(begun, reply, delivery)
+        mark = MessageMark(self._channel(begun), begun, self.services.sleep)
         try:
             turn = await self._prepare(begun, journal, delivery, language)
+            journal.files = self._files(begun, turn, language)
+            if begun.unwritten:
+                await self._write_first(begun, journal, turn, plain=stop or _is_poison(begun))
             await self._run(begun, turn, stop=stop, said=said)
         except (Fenced, Reload) as e:
             log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})
@@ -148,6 +179,7 @@ class TurnRunner:
             if journal.ready is not None:
                 row_id, draft = journal.ready
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
+            await mark.end(journal.status)
         self._remember(journal)
         return Progress.AGAIN if journal.more else Progress.IDLE
 
@@ -167,8 +199,8 @@ class TurnRunner:
 
     async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
         if stop:
-            await turn.stop(said)
-        elif begun.resumed and begun.item.attempts + 1 >= ATTEMPTS:
+            await turn.stop(said, interrupted=begun.interrupted)
+        elif _is_poison(begun):
             await turn.quarantine()
         else:
             self._said[begun.lane.id] = lambda: turn.said
@@ -178,9 +210,9 @@ class TurnRunner:
     async def _prepare(
         self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
     ) -> Turn:
-        person = Person(begun.item.author, language)
+        person = Person(begun.principal, language)
         problem = ""
-        team = self.teams.find(begun.lane.preset)
+        team = self._team(begun.lane)
         if team is None:
             problem = say("preset_missing", language, name=begun.lane.preset)
             team = self.teams.fallback()
@@ -194,21 +226,65 @@ class TurnRunner:
             problem = say("model_missing", language, name=name)
             model = "demo"
             await self.models.prepare([model])
-        turn = Turn(self.services, team, journal, person, delivery.emit, model)
+        turn = Turn(self.services, team, journal, person, delivery.emit, model, begun.checkpoints)
         if problem:
             turn.refuse(problem)
         return turn
+
+    def _files(self, begun: Begun, turn: Turn, language: Language) -> TurnFiles:
+        return TurnFiles(
+            self._media,
+            self.senders,
+            begun.lane,
+            begun.principal or begun.item.author,
+            begun.session_id,
+            begun.turn_id,
+            language,
+            model=lambda: turn.model,
+        )
+
+    async def _write_first(
+        self, begun: Begun, journal: TurnJournal, turn: Turn, *, plain: bool
+    ) -> None:
+        """Write the first row of a turn whose message has files; `plain`: only their names."""
+        files = journal.files
+        brought = None if plain or files is None else await files.bring(begun.item)
+        item = begun.item if brought is None else brought.item
+        row = first_row(
+            item, self.place, begun.lane.private, self.clock.now(), begun.own_language
+        )
+        if brought is not None:
+            blocks = (*row.message.blocks, *brought.blocks)
+            row = replace(row, message=replace(row.message, blocks=blocks), meta=brought.meta)
+            if brought.useless:
+                turn.refuse(brought.told)
+        await journal.open(row, brought)
+
+    def _team(self, lane: Lane) -> Team | None:
+        """Who works in this conversation; None when its preset is gone."""
+        if self.groups.is_lite(lane.address, private=lane.private):
+            return self.teams.lite(self.services.registry)
+        return self.teams.find(lane.preset)
+
+    def _preset(self, lane: Lane) -> str:
+        if self.groups.is_lite(lane.address, private=lane.private):
+            return LITE
+        return self.teams.name_for(lane.preset)
 
     async def _steps(self, begun: Begun, language: Language) -> Sequence[Step]:
         """What the turn has done already."""
         if not begun.resumed:
             return ()
-        team = self.teams.find(begun.lane.preset) or self.teams.fallback()
+        team = self._team(begun.lane) or self.teams.fallback()
         names = Names(self.services.registry, team, language)
         return await self.db.read(lambda conn: steps_so_far(conn, begun, names))
 
     def _journal(self, begun: Begun, reply: Draft, delivery: Delivery) -> TurnJournal:
         lane = begun.lane.id
+        language = self._language(begun)
+
+        def preface(messages: Sequence[Message]) -> str:
+            return quoted(messages, language) if begun.lane.thinking else ""
 
         def fresh() -> bool:
             if not self.steer or lane not in self._fresh:
@@ -220,14 +296,30 @@ class TurnRunner:
             Fence(self.db, self.clock, lane, begun.epoch),
             session_id=begun.session_id,
             turn_id=begun.turn_id,
-            owner=begun.item.author,
+            owner=begun.principal,
+            author=begun.item.author,
             rows=begun.rows,
             horizon=begun.horizon,
             reply=reply,
             fresh=fresh,
             steps=lambda: delivery.steps,
             since=self._since,
+            desk=self._desk(begun),
+            preface=preface,
         )
+
+    def _desk(self, begun: Begun) -> Desk:
+        """Where this turn's questions to people go."""
+
+        def posted(row_id: int, draft: Draft, rewritten: bool) -> None:
+            make = self.senders.rewritten if rewritten else self.senders.letter
+            self.senders.send(make(row_id, draft))
+            if not rewritten:
+                self.asking.add(begun.lane.id)
+                self.asked()
+
+        operators = self.commands.access.operators
+        return Desk(begun.lane.address, begun.item.author, operators, posted)
 
     async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:
         receipt = Receipt(self.db, self.clock, reply)
@@ -242,10 +334,7 @@ class TurnRunner:
     ) -> Delivery:
         stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
         stream: PreviewStream | None = None
-        try:
-            channel = self.channel(begun.lane.address)
-        except ChannelError:
-            channel = None
+        channel = self._channel(begun)
         if isinstance(channel, CanStream):
             stream = channel.stream(
                 begun.lane.address,
@@ -258,11 +347,22 @@ class TurnRunner:
             thinking=say("thinking", language),
             stop=stop,
             steps=steps,
+            reasoning=begun.lane.thinking,
             clear=lambda: self.senders.passed(begun.lane.address),
         )
 
+    def _channel(self, begun: Begun) -> Channel | None:
+        try:
+            return self.channel(begun.lane.address)
+        except ChannelError:
+            return None
+
     def _language(self, begun: Begun) -> Language:
-        return language_of(begun.item.text, begun.item.language, self.place.language)
+        return begun.language(self.place.language)
+
+
+def _is_poison(begun: Begun) -> bool:
+    return begun.resumed and begun.item.attempts + 1 >= ATTEMPTS
 
 
 def _models(team: Team, chosen: str) -> set[str]:

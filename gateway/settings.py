@@ -27,6 +27,7 @@ from gateway.settings_fields import (
     zone,
 )
 from gateway.settings_file import Source, collect
+from gateway.settings_groups import Groups
 from gateway.settings_judge import judge
 from gateway.settings_models import Models
 from gateway.settings_yaml import Document
@@ -67,24 +68,23 @@ class Retention(Section):
     archives: Annotated[str | None, only(None)] = None
 
 
-class Groups(Section):
-    """How the bot behaves in groups: it answers when it is mentioned, in a thread where there are threads."""
-
-    mention: Literal["required", "reply", "always", "never"] = "required"
-    session: Annotated[str, only("thread")] = "thread"
-    overrides: Annotated[dict[str, object], only({})] = Field(default_factory=dict)
-
-
 class RateLimit(Section):
-    """How many messages of one person are taken up within a minute; more are answered with a note, not dropped."""
+    """How many messages of one person are taken up within a minute, and four times as many of a whole group.
+
+    More are answered with one note, not dropped in silence.
+    """
 
     messages_per_minute: PositiveInt = 60
 
 
 class Sessions(Section):
-    """How turns run. `while_busy`: later messages join the running turn (steer) or wait for the next one (queue)."""
+    """How turns run.
 
-    while_busy: Literal["steer", "queue"] = "steer"
+    `while_busy`: later messages of its author join the running turn (steer), wait for the next one
+    (queue), or end it and run next (interrupt).
+    """
+
+    while_busy: Literal["steer", "queue", "interrupt"] = "steer"
     max_running: Annotated[int, Field(ge=1, le=10_000)] = 32
     rate_limit: RateLimit = RateLimit()
 

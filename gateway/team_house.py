@@ -1,9 +1,17 @@
 """The presets that can be chosen now, compiled; and what is wrong with those that cannot."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_core.runtime.team import Team
+from agent_core.tools.registry import Registry
 from swarm_presets.loader import PresetSet
+
+LITE = "lite"
+# What a group that nobody vouches for may use: it reads public prices, and touches nobody's notes, files or money.
+LITE_TOOLS = frozenset(
+    {"search_stock_by_name", "analyze_stock", "get_market_overview", "get_market_history", "chart"}
+)
 
 
 class TeamHouse:
@@ -20,6 +28,17 @@ class TeamHouse:
     def fallback(self) -> Team:
         """A team that always exists, to say something with."""
         return self._presets.teams.get(self.default) or next(iter(self._presets.teams.values()))
+
+    def lite(self, registry: Registry) -> Team:
+        """The preset `solo` (or the default) without sub-agents, with those of the lite tools that change nothing."""
+        team = self._presets.teams.get("solo") or self.fallback()
+
+        def is_open(name: str) -> bool:
+            spec = registry.get(name)
+            return name in LITE_TOOLS and spec is not None and spec.effect == "none"
+
+        lead = replace(team.supervisor, tools=tuple(filter(is_open, team.supervisor.tools)))
+        return replace(team, name=LITE, supervisor=lead, agents={})
 
     def name_for(self, chosen: str) -> str:
         """The preset that a chat with this choice uses."""

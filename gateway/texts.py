@@ -1,5 +1,6 @@
 """What the gateway says to people, in English and Chinese."""
 
+from gateway import texts_session
 from gateway.identity import Language
 
 _TEXTS: dict[str, tuple[str, str]] = {
@@ -32,6 +33,13 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "help_status": ("what is going on", "查看当前状态"),
     "help_model": ("show or choose the model", "查看或选择模型"),
     "help_preset": ("show or choose the preset", "查看或选择预设"),
+    "help_approve": ("approve what waits for you", "批准等待您决定的事项"),
+    "help_deny": ("deny what waits for you", "拒绝等待您决定的事项"),
+    "use_approve": (
+        "`/approve 7`, or, to run it with other values:\n\n```\n/approve 7\nname=value\n```",
+        "`/approve 7`；要以其他参数执行：\n\n```\n/approve 7\n参数=值\n```",
+    ),
+    "use_deny": ("`/deny 7`", "`/deny 7`"),
     "help_help": ("this list", "显示命令列表"),
     "help_start": ("a first hello", "打个招呼"),
     "unknown_command": (
@@ -80,6 +88,38 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The preset {name} is not available any more; choose another with /preset.",
         "预设 {name} 已不可用，请用 /preset 另选。",
     ),
+    "file_failed": (
+        "I could not fetch {name}. Please send it again.",
+        "无法取得文件 {name}，请重新发送。",
+    ),
+    "file_large": (
+        "{name} was not taken: files may have {limit} MB at most.",
+        "文件 {name} 未被接收：单个文件最大 {limit} MB。",
+    ),
+    "files_many": (
+        "Only the first {limit} files were taken; please send the others in a message of their own.",
+        "只接收了前 {limit} 个文件，其余请另发一条消息。",
+    ),
+    "picture_blind": (
+        "The model {model} cannot see pictures. Describe it in words, or choose another with /model.",
+        "模型 {model} 看不到图片。请用文字描述，或用 /model 另选模型。",
+    ),
+    "picture_broken": (
+        "{name} cannot be opened as a picture. Please send it as PNG or JPEG.",
+        "无法打开图片 {name}，请以 PNG 或 JPEG 格式发送。",
+    ),
+    "voice_deaf": (
+        "I cannot listen to voice messages here. Please write instead.",
+        "这里无法收听语音消息，请改用文字。",
+    ),
+    "voice_failed": (
+        "I could not understand your voice message. Please send it again, or write instead.",
+        "语音消息未能识别，请重新发送或改用文字。",
+    ),
+    "voice_empty": (
+        "I hear no words in your voice message.",
+        "语音消息中没有听到内容。",
+    ),
     "stop_button": ("Stop", "停止"),
     "stopped_toast": ("Stopping…", "正在停止…"),
     "not_yours": ("Only the person who asked can do this.", "只有提问者可以操作。"),
@@ -89,6 +129,14 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "回答的一部分无法在此显示。",
     ),
 }
+
+
+_TEXTS |= texts_session.TEXTS
+
+
+def has(code: str) -> bool:
+    """Whether there is a text of this code."""
+    return code in _TEXTS
 
 
 def say(code: str, language: Language, /, **values: object) -> str:

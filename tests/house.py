@@ -5,7 +5,7 @@ Wired as gateway/app.py does it, without settings files, sockets and signals.
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
@@ -16,14 +16,18 @@ from agent_core.runtime.session import Services
 from agent_core.runtime.team import Team
 from channels.errors import UnknownChannel
 from channels.types import Address, Author, Inbound, Kind
+from gateway.approvals import Decisions, carry_out
 from gateway.commands import Commands
 from gateway.db import Database
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
+from gateway.expiry import Expiry
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
+from gateway.questions import AskingLanes
 from gateway.runner import TurnRunner
+from gateway.schedule import Timer
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
 from swarm_presets.loader import PresetSet
@@ -82,6 +86,7 @@ class House:
         clock: Watch | None = None,
         rules: Settings | None = None,
         channel: Loopback | None = None,
+        nap: Callable[[float], Awaitable[None]] | None = None,
     ) -> None:
         self.db = db
         self.settings = rules or settings()
@@ -98,14 +103,33 @@ class House:
             self.teams,
             busy=lambda: self.engine.busy(),  # noqa: PLW0108 - made below
             uptime=lambda: 3_661.0,
+            groups=self.settings.groups,
         )
         self.senders = Outbox(db, self.clock, self.find, self.clock.sleep)
+        self.timer = Timer(
+            db,
+            self.clock,
+            self.senders,
+            language=self.settings.locale.language,
+            sleep=nap or self.clock.sleep,
+        )
+        registry = self.tools.registry()
+        self.asking = AskingLanes()
+        self.decisions = Decisions(self.settings.access, registry)
+        self.expiry = Expiry(
+            db,
+            self.clock,
+            self.decisions,
+            self.asking,
+            lambda done: carry_out(done, self.senders, self.engine),
+            self._nap,
+        )
         self.runner = TurnRunner(
             db=db,
             clock=self.clock,
             place=Place("UTC", self.settings.locale.language),
             services=Services(
-                self.tools.registry(), lambda name: self.model, self.clock, self.clock.sleep
+                registry, lambda name: self.model, self.clock, self.clock.sleep
             ),
             teams=self.teams,
             models=self.models,
@@ -113,6 +137,10 @@ class House:
             senders=self.senders,
             channel=self.find,
             steer=self.settings.sessions.while_busy == "steer",
+            groups=self.settings.groups,
+            scheduled=self.timer.wake,
+            asking=self.asking,
+            asked=self.expiry.changed,
         )
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
@@ -126,8 +154,27 @@ class House:
             self.senders,
             self.runner.fresh,
             self.find,
+            self.decisions,
+            self.asking,
         )
         self._keys = 0
+        self._naps: list[tuple[float, asyncio.Event]] = []
+
+    async def _nap(self, seconds: float) -> None:
+        """The sleep of the questions' expiry: over when `later` has moved the clock as far."""
+        woken = asyncio.Event()
+        self._naps.append((self.clock.seconds + seconds, woken))
+        await woken.wait()
+
+    async def later(self, seconds: float) -> None:
+        """Time passes; what expires, expires."""
+        self.clock.seconds += seconds
+        for at, woken in self._naps:
+            if at <= self.clock.seconds:
+                woken.set()
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+        await self.quiet()
 
     def find(self, address: Address) -> Loopback:
         if (address.channel, address.account) != (self.channel.name, self.channel.account):
@@ -137,10 +184,14 @@ class House:
     async def __aenter__(self) -> "House":
         self.channel.emit = self.intake.accept
         await self.senders.start()
+        await self.expiry.start()
         await self.engine.start()
+        await self.timer.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.timer.stop()
+        await self.expiry.stop()
         await self.engine.stop(0.0)
         await self.senders.stop(0.0)
         await self.models.close()

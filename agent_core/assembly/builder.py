@@ -9,11 +9,17 @@ from collections.abc import Sequence
 from agent_core.assembly.breakpoints import marks
 from agent_core.assembly.window import fit
 from agent_core.ports import ModelRequest, ToolSchema
-from agent_core.types import Message, Row, RowKind, ToolResult
+from agent_core.types import Checkpoint, Message, Row, RowKind, ToolResult
 
 
-def view(rows: Sequence[Row]) -> list[tuple[int, Message]]:
+def visible(rows: Sequence[Row], checkpoints: Sequence[Checkpoint]) -> list[Row]:
+    """The rows that no checkpoint leaves out, in order."""
+    return [r for r in rows if not any(c.after < r.seq < c.until for c in checkpoints)]
+
+
+def view(rows: Sequence[Row], checkpoints: Sequence[Checkpoint] = ()) -> list[tuple[int, Message]]:
     """(turn id, message) pairs as a model sees them."""
+    rows = visible(rows, checkpoints) if checkpoints else rows
     results = {row.ref: row for row in rows if row.kind is RowKind.RESULT}
     seen: list[tuple[int, Message]] = []
     for row in rows:
@@ -41,9 +47,10 @@ def build(
     window: int,
     max_tokens: int,
     effort: str | None = None,
+    checkpoints: Sequence[Checkpoint] = (),
 ) -> ModelRequest:
     """The request for the next model call. `window` is the model's context window in tokens."""
-    seen = fit(view(rows), system, tools, window)
+    seen = fit(view(rows, checkpoints), system, tools, window)
     messages = tuple(message for _, message in seen)
     return ModelRequest(
         system=system,

@@ -8,11 +8,14 @@ from zoneinfo import ZoneInfo
 
 from agent_core.types import Context
 
+NAME_CHARS = 64
 _TAGS = ("<context>", "</context>", "[上下文信息]", "<runtime-note>", "</runtime-note>")
 
 
-def situation(now: dt.datetime, timezone: str, *, place: str, language: str) -> Context:
-    """The clock and the place.
+def situation(
+    now: dt.datetime, timezone: str, *, place: str, language: str, author: str = ""
+) -> Context:
+    """The clock, the place and, where several people talk, who does.
 
     Stored in the user's row, so that a request can be rebuilt byte for byte.
     """
@@ -22,6 +25,8 @@ def situation(now: dt.datetime, timezone: str, *, place: str, language: str) -> 
         f"place: {place}",
         f"language: {language}",
     ]
+    if author:
+        lines.append(f"author: {author}")
     return Context("\n".join(lines))
 
 
@@ -33,6 +38,16 @@ def own_words(text: str) -> str:
                 tag, tag.replace("<", "‹").replace(">", "›").replace("[", "［").replace("]", "］")
             )
     return text
+
+
+def author_line(name: str, person: str) -> str:
+    """A person's name and id for the model.
+
+    The name is data that anybody chooses: it stays one short line, opens no tag, and cannot pass
+    for an id, which alone stands in parentheses.
+    """
+    shown = " ".join(own_words(name).replace("(", "‹").replace(")", "›").split())[:NAME_CHARS]
+    return f"{shown} ({person})" if shown else f"({person})"
 
 
 def runtime_note(text: str) -> str:

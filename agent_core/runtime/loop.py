@@ -33,6 +33,7 @@ from agent_core.ports import (
 )
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
+from agent_core.runtime.pictures import with_pictures
 from agent_core.runtime.restrict import End, restriction, rounds
 from agent_core.runtime.run import Ended, Reason, Run
 from agent_core.types import Block, NewRow, Row, RowKind, ToolUse, Usage
@@ -92,10 +93,11 @@ async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
         window=info.context_window,
         max_tokens=min(run.agent.limits.output_tokens, info.max_output_tokens),
         effort=run.agent.effort,
+        checkpoints=run.checkpoints,
     )
     run.streamed = ""
     run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
-    finished = await _read(run, request)
+    finished = await _read(run, await with_pictures(run, request))
     run.emit(Used(finished.model, finished.usage, run.label))
     return finished
 

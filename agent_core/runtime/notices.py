@@ -41,6 +41,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "模型没有给出回答，请换个说法再试。",
     ),
     "stopped": ("Stopped.", "已停止。"),
+    "interrupted": (
+        "Interrupted by your next message.",
+        "已被您的下一条消息打断。",
+    ),
     "time": (
         "This took longer than its time limit, so I stopped.",
         "处理超过时间上限，已停止。",

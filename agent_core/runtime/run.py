@@ -1,7 +1,7 @@
 """One run of one agent: everything that the loop, the tool batches and the delegations of it share."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
@@ -9,7 +9,7 @@ from agent_core.events import Event
 from agent_core.ports import Clock, Journal, Model
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec
-from agent_core.types import Message, Usage
+from agent_core.types import Checkpoint, Message, Usage
 
 Language = Literal["en", "zh"]
 Reason = Literal[
@@ -30,8 +30,10 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `deadline` is a monotonic time. `streamed` holds the words shown since the last reset, for a
-    stop in mid-answer.
+    `checkpoints` say which of the session's rows the model does not see. `deadline` is a monotonic
+    time. `streamed` holds the words shown since the last reset, for a stop in mid-answer.
+    `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
+    for one call that a person approved, by call id.
     """
 
     agent: Agent
@@ -45,7 +47,10 @@ class Run:
     label: str | None = None
     deadline: float | None = None
     streamed: str = ""
+    checkpoints: Sequence[Checkpoint] = ()
     intents: set[str] = field(default_factory=set)
+    granted: Mapping[str, ToolSpec] = field(default_factory=dict)
+    pictures: dict[str, bytes] = field(default_factory=dict)
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""

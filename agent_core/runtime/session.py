@@ -10,9 +10,9 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
-from agent_core.errors import Fenced, LimitReached, Reload
+from agent_core.errors import Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
-from agent_core.ports import Clock, Journal, Model
+from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime.delegate import cancelled_result, delegate_tools
 from agent_core.runtime.loop import run_agent, usage_meta
 from agent_core.runtime.notices import code_of, notice
@@ -23,6 +23,7 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import (
     ArtifactRef,
+    Checkpoint,
     Message,
     NewRow,
     Row,
@@ -60,6 +61,7 @@ class Turn:
         person: Person,
         emit: Callable[[Event], None],
         model: str = "",
+        checkpoints: Sequence[Checkpoint] = (),
     ) -> None:
         self._services = services
         self._journal = journal
@@ -67,6 +69,7 @@ class Turn:
         self._emit = emit
         self._refusal = ""
         self._run = self._prepare(team, model)
+        self._run.checkpoints = checkpoints
 
     def _prepare(self, team: Team, model: str) -> Run:
         agent = team.supervisor
@@ -89,12 +92,17 @@ class Turn:
         """The words streamed so far that are no row yet."""
         return self._run.streamed
 
+    @property
+    def model(self) -> ModelInfo:
+        """Facts about the model that leads."""
+        return self._run.model.info
+
     def refuse(self, text: str) -> None:
         """Let `run` only say this: the turn cannot run as it was chosen."""
         self._refusal = text
 
     async def run(self) -> None:
-        """Run to the end.
+        """Run to the end, or until a person must answer: then the turn is left open, and nothing of it runs.
 
         Raises Fenced or Reload when the rows belong to somebody else or must be read again.
         """
@@ -102,25 +110,51 @@ class Turn:
             row = NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime")
             await self._finish([row], TurnStatus.FAILED, self._refusal)
             return
-        limit = self._run.agent.limits.time
         try:
-            self._run.deadline = self._services.clock.monotonic() + limit
-            async with asyncio.timeout(limit):
-                ended = await run_agent(self._run)
+            self._run.granted = await self._granted()
+            while (ended := await self._go()) is None:
+                if await self._journal.wait():
+                    return
         except (Fenced, Reload):
             raise
         except TimeoutError:
-            await self._fail("time", LimitReached("limits.time", f"{limit:g} s"))
+            limit = f"{self._run.agent.limits.time:g} s"
+            await self._fail("time", LimitReached("limits.time", limit))
         except Exception as e:  # noqa: BLE001 - the person gets a notice with an id, the log the details
             await self._fail(code_of(e), e)
         else:
             await self._answer(ended)
 
-    async def stop(self, said: str = "") -> None:
-        """End the turn because a person asked to: open calls are answered, and what was `said` so far stays."""
+    async def _go(self) -> Ended | None:
+        """Run as far as it goes; None when a person must answer. The time of waiting counts for no deadline."""
+        limit = self._run.agent.limits.time
+        self._run.deadline = self._services.clock.monotonic() + limit
+        try:
+            async with asyncio.timeout(limit):
+                return await run_agent(self._run)
+        except Waiting:
+            return None
+
+    async def _granted(self) -> dict[str, ToolSpec]:
+        """Tools of the calls that a person's late approval brought into this turn; they may be a sub-agent's."""
+        rows = await self._journal.rows()
+        calls = [
+            call
+            for row in rows
+            if row.turn_id == self._journal.turn_id and "question" in row.meta
+            for call in row.message.calls
+        ]
+        found = {call.id: self._services.registry.get(call.name) for call in calls}
+        return {call_id: spec for call_id, spec in found.items() if spec is not None}
+
+    async def stop(self, said: str = "", *, interrupted: bool = False) -> None:
+        """End the turn because a person asked to: open calls are answered, and what was `said` so far stays.
+
+        `interrupted`: by the person's next message, which the notice then names.
+        """
         rows = await self._journal.rows()
         closing = self._close_calls(rows)
-        text = notice("stopped", self._person.language)
+        text = notice("interrupted" if interrupted else "stopped", self._person.language)
         shown = f"{said.strip()}\n\n_{text}_" if said.strip() else text
         closing.append(NewRow(RowKind.ASSISTANT, assistant(shown), ref="runtime"))
         await self._finish(closing, TurnStatus.STOPPED, shown)

@@ -1,34 +1,37 @@
-"""The Telegram channel: long polling in, messages out. Importing this imports python-telegram-bot."""
+"""The Telegram channel: updates in by polling or webhook, messages out. Importing this imports python-telegram-bot."""
 
 import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
 
-from telegram import Bot, BotCommand, Update
+from aiohttp import web
+from telegram import Bot, ReactionTypeEmoji, Update
 from telegram.error import InvalidToken, TelegramError
 
-from channels.base import Emit, PreviewStream, Receipt
-from channels.errors import BadCredentials, Refused
+from channels.base import Emit, Mark, PreviewStream, Receipt
+from channels.errors import BadCredentials, ChannelError, Refused
 from channels.flood import FloodGate
 from channels.telegram.calls import Calls
 from channels.telegram.config import TelegramConfig
 from channels.telegram.errors import translate
+from channels.telegram.menu import set_menu
 from channels.telegram.poll import FACTOR, FIRST_WAIT, LONGEST_WAIT, Poller
+from channels.telegram.reactions import EMOJI
 from channels.telegram.send import Sender, place_of
 from channels.telegram.stream import DraftStream, EditStream
 from channels.telegram.transport import Transport
-from channels.telegram.updates import Me, to_inbound
+from channels.telegram.updates import Me, chat_of, to_inbound
+from channels.telegram.webhook import Webhook
 from channels.types import Address, Attachment, Inbound, Outbound
 
 log = logging.getLogger(__name__)
 
 POOL = 64
-MENU_LIMIT = 100  # setMyCommands takes no more, and refuses them all then
 
 
 class TelegramChannel:
-    """One bot. Implements Channel, CanStream, CanAnswerButtons, CanDownload and CanMenu of channels.base.
+    """One bot. Implements Channel and CanStream, CanAnswerButtons, CanDownload, CanMenu, CanReact, HasRoutes.
 
     Raises BadCredentials when the token has not even the form of one.
 
@@ -59,22 +62,28 @@ class TelegramChannel:
         )
         self._calls = Calls(FloodGate(clock))
         self._sender = Sender(self._bot, self._calls)
+        self._webhook = Webhook(self._bot, config)
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Channel -----------------------------------------------------------------------------------------------------
 
     async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
-        """Poll until cancelled; see Channel.run. The bot's name is asked for while the first poll is on its way."""
+        """Receive until cancelled; see Channel.run. The bot's name is asked for while the first poll is on its way."""
         me = asyncio.create_task(self._who_am_i(), name="telegram getMe")
 
         async def handle(update: Update) -> None:
             inbound = self._read(update, await asyncio.shield(me))
-            if inbound is not None:
+            if inbound is None:
+                log.info("update %s is nothing that a person says to the bot", update.update_id)
+            else:
                 await emit(inbound)
 
-        poller = Poller(self._bot, self._config, handle, lambda: self._poll_transport.last)
         try:
-            await poller.run(ready)
+            if self._config.mode == "webhook":
+                await self._webhook.run(handle, ready)
+            else:
+                last = self._poll_transport
+                await Poller(self._bot, self._config, handle, lambda: last.last).run(ready)
         finally:
             me.cancel()
             await asyncio.gather(me, return_exceptions=True)
@@ -128,13 +137,25 @@ class TelegramChannel:
             raise translate(e) from e
 
     async def menu(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
-        """Set the command menu, its first 100 entries. Raises ChannelError."""
-        menu = [BotCommand(name, description) for name, description in commands[:MENU_LIMIT]]
-        code = language.partition("-")[0].lower() if language else None
+        """Set the command menus of private chats and of groups, 100 entries at most. Raises ChannelError."""
+        await set_menu(self._bot, commands, language)
+
+    async def react(self, address: Address, message_id: str, mark: Mark | None) -> None:
+        """Set the bot's one reaction on a message, or take it away; see CanReact. Failures are ignored."""
+        if not self._config.reactions:
+            return
+        wanted = [ReactionTypeEmoji(EMOJI[mark])] if mark else []
         try:
-            await self._bot.set_my_commands(menu, language_code=code)
-        except TelegramError as e:
-            raise translate(e) from e
+            await self._calls.into(
+                address.chat,
+                lambda chat: self._bot.set_message_reaction(chat, int(message_id), wanted),
+            )
+        except ChannelError as e:  # reactions are off in this chat, the message is gone, …
+            log.debug("a reaction in %s failed: %s", address, e)
+
+    def routes(self) -> Sequence[web.RouteDef]:
+        """See HasRoutes: the webhook, where it is wanted."""
+        return self._webhook.routes() if self._config.mode == "webhook" else []
 
     # Shared ------------------------------------------------------------------------------------------------------
 
@@ -154,7 +175,7 @@ class TelegramChannel:
 
     def _read(self, update: Update, me: Me) -> Inbound | None:
         try:
-            return to_inbound(update, me, self._config.mention)
+            return to_inbound(update, me, self._config.mention_in(chat_of(update)))
         except Exception:  # one strange update must not stop all that come after it
             log.exception("update %s cannot be understood and is skipped", update.update_id)
             return None

@@ -1,30 +1,41 @@
 """The first transaction of a run: what is next in a conversation, and all that it needs (guide "engine", 2)."""
 
 import datetime as dt
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Container, Sequence
+from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from agent_core.assembly.sections import own_words, situation
+from agent_core.assembly.sections import author_line, own_words, situation
+from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
-from agent_core.types import Block, Message, NewRow, Row, RowKind, Text
-from gateway import conversation, inbox
+from agent_core.types import Block, Checkpoint, Message, NewRow, Row, RowKind, Text
+from gateway import albums, conversation, identity, inbox, questions
 from gateway.conversation import Lane
-from gateway.identity import language_of
+from gateway.engine import late
+from gateway.identity import Language, language_of
 from gateway.inbox import Item
-from gateway.router import route
+from gateway.outbox import Draft
+from gateway.router import Route, route
+from gateway.sessions import retaken
 from gateway.tables import InboxStatus
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
+INTERRUPTING = "interrupting"  # its author wrote on; otherwise as "stopping"
+STOPPING = frozenset({"stopping", INTERRUPTING})
+_EVERY = questions.AskingLanes()
 
 
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A turn to run, or a lane command to carry out (`command`). `rows` is the whole session.
 
-    `resumed`: the turn was begun before; `stopping`: a person has asked to stop it meanwhile.
+    `resumed`: the turn was begun before; `stopping`: a person has asked to stop it meanwhile. `unwritten`: the turn's
+    first row is still to be written, since files came along (`gateway/media.py`). `wait`: nothing was begun yet, an
+    album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
+    `letters`: messages of a turn that ended with this begin, which say something else now.
+    `principal`: who owns memory, portfolio and budget of the turn; `own_language`: the author's own choice, or empty.
     """
 
     lane: Lane
@@ -37,6 +48,17 @@ class Begun:
     rows: tuple[Row, ...] = ()
     resumed: bool = False
     stopping: bool = False
+    unwritten: bool = False
+    wait: float = 0.0
+    interrupted: bool = False
+    principal: str = ""
+    own_language: str = ""
+    checkpoints: tuple[Checkpoint, ...] = ()
+    letters: tuple[tuple[int, Draft], ...] = ()
+
+    def language(self, setting: str) -> Language:
+        """The language of the turn or the command."""
+        return language_of(self.item.text, self.item.language, setting, self.own_language)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,39 +76,110 @@ def begin(
     preset: Callable[[Lane], str],
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]] = lambda _: (),
+    asking: Container[str] = _EVERY,
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
+
+    `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first.
 
     `known` gives rows of a session that are in memory already: a transcript never changes, so only
     what came after them is read.
     """
+    questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
     lane = conversation.find(conn, conversation_id)
     if item is None or lane is None:
         return None
+    person = identity.known(conn, item.author)
     if item.status == InboxStatus.IN_TURN:
-        return _go_on(conn, lane, item)
-    if route(item.text, item.kind).to != "turn":
-        return Begun(lane, item, command=True)
+        return _go_on(conn, lane, item, person)
+    way = route(item.text, item.kind)
+    if late.ends_waiting(way) and conversation_id in asking:
+        letters = late.park(conn, lane, now)
+        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known)
+        return replace(begun, letters=tuple(letters))
+    return _begin_new(conn, lane, item, person, way, place, preset, now, known)
+
+
+def _begin_new(
+    conn: Connection,
+    lane: Lane,
+    item: Item,
+    person: identity.Known,
+    way: Route,
+    place: Place,
+    preset: Callable[[Lane], str],
+    now: dt.datetime,
+    known: Callable[[str], Sequence[Row]],
+) -> Begun:
+    """Begin a row that was not begun before."""
+    if late.is_late(way):
+        return _decided_late(conn, lane, item, person, way, place, preset(lane), now)
+    again: tuple[Block, ...] = ()
+    if way.name == "retry" and not item.attachments:
+        again = retaken(conn, lane, now)
+        item = replace(item, text=Message("user", again).text) if again else item
+    if way.to != "turn" and not again:
+        return Begun(lane, item, command=True, own_language=person.language)
+    others = albums.further(conn, item)
+    if left := albums.wait(item, others, now):
+        return Begun(lane, item, command=False, wait=left)
+    inbox.take(conn, [item.id, *(other.id for other in others)], item.id)
+    item = albums.joined(item, others)
     earlier = _earlier(conn, lane.session_id, known(lane.session_id))
-    return _open(conn, lane, item, place, preset(lane), now, earlier)
+    if not earlier:
+        sessions.name(conn, lane.session_id, item.text or " ".join(item.files))
+    row = None if item.attachments else first_row(item, place, lane.private, now, person.language)
+    if row is not None and again:
+        row = replace(row, message=Message("user", (row.message.blocks[0], *again)))
+    return _open(conn, lane, item, preset(lane), now, earlier, row, person)
 
 
-def _go_on(conn: Connection, lane: Lane, item: Item) -> Begun:
+def _decided_late(
+    conn: Connection,
+    lane: Lane,
+    item: Item,
+    person: identity.Known,
+    way: Route,
+    place: Place,
+    preset: str,
+    now: dt.datetime,
+) -> Begun:
+    """A turn for a decision that came when its own turn had ended."""
+    ticket = late.ticket_of(conn, way)
+    where = "private chat" if lane.private else "group chat"
+    context = situation(now, place.timezone, place=where, language=ticket.language)
+    inbox.take(conn, [item.id], item.id)
+    earlier = tuple(load_rows(conn, lane.session_id))
+    row = late.first_row(ticket, item.id, context)
+    begun = _open(conn, lane, item, preset, now, earlier, row, person)
+    rows = late.stored_call(conn, ticket, lane.session_id, item.id)
+    added = append_rows(conn, lane.session_id, item.id, begun.rows[-1].seq, rows, now)
+    return replace(begun, rows=(*begun.rows, *added))
+
+
+def _go_on(conn: Connection, lane: Lane, item: Item, person: identity.Known) -> Begun:
     turn_id = item.turn_id or item.id
     turn = conn.execute(select(_TURN).where(_TURN.c.id == turn_id)).one()
     inbox.count_attempt(conn, item.id)
+    rows = tuple(load_rows(conn, turn.session_id))
+    written = any(row.turn_id == turn_id and row.ref == str(item.id) for row in rows)
     return Begun(
         lane,
-        item,
+        albums.joined(item, albums.further(conn, item)),
         command=False,
         session_id=turn.session_id,
         turn_id=turn_id,
         epoch=conversation.raise_epoch(conn, lane.id),
         horizon=turn.horizon,
-        rows=tuple(load_rows(conn, turn.session_id)),
+        rows=rows,
         resumed=True,
-        stopping=turn.status == "stopping",
+        stopping=turn.status in STOPPING,
+        interrupted=turn.status == INTERRUPTING,
+        principal=turn.principal,
+        own_language=person.language,
+        checkpoints=sessions.load_checkpoints(conn, turn.session_id),
+        unwritten=bool(item.attachments) and not written,
     )
 
 
@@ -98,10 +191,11 @@ def _open(
     conn: Connection,
     lane: Lane,
     item: Item,
-    place: Place,
     preset: str,
     now: dt.datetime,
     earlier: tuple[Row, ...],
+    row: NewRow | None,
+    person: identity.Known,
 ) -> Begun:
     epoch = conversation.raise_epoch(conn, lane.id)
     horizon = inbox.newest(conn, lane.id)
@@ -109,16 +203,13 @@ def _open(
         conn,
         turn_id=item.id,
         session_id=lane.session_id,
-        principal=item.author,
+        principal=person.principal,
         preset=preset,
         horizon=horizon,
         now=now,
     )
-    inbox.take(conn, [item.id], item.id)
     after = earlier[-1].seq if earlier else 0
-    added = append_rows(
-        conn, lane.session_id, item.id, after, [first_row(item, place, lane.private, now)], now
-    )
+    added = append_rows(conn, lane.session_id, item.id, after, [row] if row else [], now)
     return Begun(
         lane,
         item,
@@ -128,6 +219,10 @@ def _open(
         epoch=epoch,
         horizon=horizon,
         rows=(*earlier, *added),
+        unwritten=row is None,
+        principal=person.principal,
+        own_language=person.language,
+        checkpoints=sessions.load_checkpoints(conn, lane.session_id) if earlier else (),
     )
 
 
@@ -135,7 +230,7 @@ def stop_asked(conn: Connection, conversation_id: str) -> bool:
     """Whether a person has asked to stop the open turn of this conversation."""
     turn_id = inbox.running_turn(conn, conversation_id)
     query = select(_TURN.c.status).where(_TURN.c.id == turn_id)
-    return turn_id is not None and conn.execute(query).scalar() == "stopping"
+    return turn_id is not None and conn.execute(query).scalar() in STOPPING
 
 
 def words(item: Item) -> Block:
@@ -145,9 +240,16 @@ def words(item: Item) -> Block:
     return Text(own_words("\n".join(lines)))
 
 
-def first_row(item: Item, place: Place, private: bool, now: dt.datetime) -> NewRow:
-    """The turn's first row: the situation, then the person's own words."""
-    language = language_of(item.text, item.language, place.language)
-    where = "private chat" if private else "group chat"
-    context = situation(now, place.timezone, place=where, language=language)
+def first_row(
+    item: Item, place: Place, private: bool, now: dt.datetime, own_language: str = ""
+) -> NewRow:
+    """The turn's first row: the situation, in a group with who speaks (CHN-3), then the person's own words."""
+    language = language_of(item.text, item.language, place.language, own_language)
+    context = situation(
+        now,
+        place.timezone,
+        place="private chat" if private else "group chat",
+        language=language,
+        author="" if private else author_line(item.name, item.author),
+    )
     return NewRow(RowKind.USER, Message("user", (context, words(item))), ref=str(item.id))

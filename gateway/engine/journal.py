@@ -5,13 +5,13 @@ The fence (fence.py) refuses an older run and waits outages out; here stands wha
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
 from agent_core.errors import Reload
-from agent_core.ports import NewBlob
+from agent_core.ports import Answer, Ask, NewBlob
 from agent_core.storage.statements import (
     add_blob,
     add_usage,
@@ -31,11 +31,15 @@ from agent_core.types import (
     Usage,
 )
 from channels.types import Step
-from gateway import inbox, outbox
+from gateway import inbox, outbox, questions
+from gateway.decided import cancel_questions
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
+from gateway.media import Brought
 from gateway.outbox import Draft
+from gateway.questions import Desk
 from gateway.router import route
+from gateway.turn_files import TurnFiles
 
 
 class SessionJournal:
@@ -51,6 +55,8 @@ class SessionJournal:
         rows: Sequence[Row] | None = None,
         parent: str | None = None,
         agent: str | None = None,
+        desk: Desk | None = None,
+        open_questions: set[int] | None = None,
     ) -> None:
         self._fence = fence
         self._session_id = session_id
@@ -59,6 +65,8 @@ class SessionJournal:
         self._rows: list[Row] | None = None if rows is None else list(rows)
         self._parent = parent
         self._agent = agent
+        self._desk = desk
+        self._open = set() if open_questions is None else open_questions
         self._one_at_a_time = asyncio.Lock()
 
     @property
@@ -123,6 +131,42 @@ class SessionJournal:
         del status, text, artifacts
         await self.append(rows, usage=usage, model=model)
 
+    async def ask(self, ask: Ask) -> Answer:
+        """See Journal. The question row and its message are one commit; the turn waits in one of its own (`wait`),
+        since sub-agents beside this one may still be at work.
+        """
+        desk = self._desk
+        if desk is None:
+            raise RuntimeError("nobody can be asked in this journal")
+        found: list[tuple[Answer, tuple[int, Draft] | None]] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            del after
+            put = questions.put(
+                conn,
+                ask,
+                desk,
+                conversation_id=self._fence.conversation_id,
+                session_id=self._session_id,
+                turn_id=self._turn_id,
+                owner=self._owner,
+                now=self._fence.clock.now(),
+            )
+            found.append(put)
+            return []
+
+        await self._commit(work)
+        answer, letter = found[-1]
+        if answer.state == "open":
+            self._open.add(answer.question)
+        if letter is not None:
+            desk.posted(*letter, False)
+        return answer
+
+    async def wait(self) -> bool:
+        """See Journal. Only a turn's own journal waits."""
+        return False
+
     def child(self, call_id: str, agent: str) -> "SessionJournal":
         """See Journal."""
         return SessionJournal(
@@ -132,6 +176,8 @@ class SessionJournal:
             owner=self._owner,
             parent=self._session_id,
             agent=agent,
+            desk=self._desk,
+            open_questions=self._open,
         )
 
     async def blob(self, blob_id: str) -> bytes:
@@ -204,7 +250,8 @@ class TurnJournal(SessionJournal):
 
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
     `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before
-    is backlog, also when the platform hands it over late.
+    is backlog, also when the platform hands it over late. `files` brings in what came along with messages; until it is
+    set, they are only named. `status` is how the turn has ended.
     """
 
     def __init__(
@@ -220,38 +267,93 @@ class TurnJournal(SessionJournal):
         fresh: Callable[[], bool],
         steps: Callable[[], Sequence[Step]] = tuple,
         since: dt.datetime | None = None,
+        author: str = "",
+        preface: Callable[[Sequence[Message]], str] = lambda _: "",
+        desk: Desk | None = None,
     ) -> None:
-        super().__init__(fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows)
+        super().__init__(
+            fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows, desk=desk
+        )
         self._horizon = horizon
         self._reply = reply
         self._fresh = fresh
         self._steps = steps
         self._since = since
+        self._author = author or owner
+        self._preface = preface
         self.ready: tuple[int, Draft] | None = None
         self.more = True
+        self.files: TurnFiles | None = None
+        self.status: TurnStatus | None = None
 
     async def steer(self) -> Sequence[Row]:
-        """See Journal: the principal's own plain messages, up to their next command."""
+        """See Journal: the author's own plain messages, up to their next command."""
         if not self._fresh():
             return ()
 
-        def work(conn: Connection, after: int) -> list[Row]:
-            items = self._steerable(inbox.new_rows(conn, self._fence.conversation_id, after=0))
-            if not items:
-                return []
-            inbox.take(conn, [item.id for item in items], self._turn_id)
-            rows = [
-                NewRow(RowKind.USER, Message("user", (words(item),)), ref=str(item.id))
-                for item in items
-            ]
-            return self._write(conn, after, rows, None, "")
+        brought: dict[int, Brought] = {}
+        rows: list[Row] = []
+        while True:
+            added, missing = await self._steer(brought)
+            rows += added
+            if missing is None or self.files is None:
+                return rows
+            brought[missing.id] = await self.files.bring(missing)
 
-        return await self._commit(work)
+    async def _steer(self, brought: Mapping[int, Brought]) -> tuple[list[Row], inbox.Item | None]:
+        """Take what may be steered in, up to a row whose files are still to be brought in, which is returned."""
+        missing: list[inbox.Item | None] = [None]
+        letters: list[tuple[int, Draft] | None] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            missing[0] = None
+            letters.clear()
+            rows: list[NewRow] = []
+            for item in self._steerable(inbox.new_rows(conn, self._fence.conversation_id, after=0)):
+                if item.attachments and self.files is not None and item.id not in brought:
+                    missing[0] = item
+                    break
+                inbox.take(conn, [item.id], self._turn_id)
+                rows.append(self._steered(conn, item, brought.get(item.id), letters))
+            return self._write(conn, after, rows, None, "") if rows else []
+
+        added = await self._commit(work, lambda: self._send(letters))
+        return added, missing[0]
+
+    def _steered(
+        self,
+        conn: Connection,
+        item: inbox.Item,
+        brought: Brought | None,
+        letters: list[tuple[int, Draft] | None],
+    ) -> NewRow:
+        if brought is None or self.files is None:
+            return NewRow(RowKind.USER, Message("user", (words(item),)), ref=str(item.id))
+        letters.append(self.files.store(conn, brought, self._fence.clock.now()))
+        blocks = (words(brought.item), *brought.blocks)
+        return NewRow(RowKind.USER, Message("user", blocks), ref=str(item.id), meta=brought.meta)
+
+    async def open(self, row: NewRow, brought: Brought | None) -> None:
+        """Write the turn's first row, which waited for its files, with their bytes and what is said of them."""
+        letters: list[tuple[int, Draft] | None] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            letters.clear()
+            if brought is not None and self.files is not None:
+                letters.append(self.files.store(conn, brought, self._fence.clock.now()))
+            return self._write(conn, after, [row], None, "")
+
+        await self._commit(work, lambda: self._send(letters))
+
+    def _send(self, letters: Sequence[tuple[int, Draft] | None]) -> None:
+        for letter in letters:
+            if self.files is not None:
+                self.files.send(letter)
 
     def _steerable(self, items: Sequence[inbox.Item]) -> list[inbox.Item]:
         taken: list[inbox.Item] = []
         for item in items:
-            if item.author != self._owner:
+            if item.author != self._author:
                 continue  # other people's rows are turns of their own
             if self._is_backlog(item) or route(item.text, item.kind).to != "turn":
                 break  # it waits for its own time, and what came later must not overtake it
@@ -261,6 +363,22 @@ class TurnJournal(SessionJournal):
     def _is_backlog(self, item: inbox.Item) -> bool:
         late = self._since is not None and item.sent is not None and item.sent < self._since
         return item.id <= self._horizon or late
+
+    async def wait(self) -> bool:
+        """See Journal. The inbox rows of the turn stay with it, but nothing is to be done for them."""
+        asked = set(self._open)
+        self._open.clear()
+        waits: list[bool] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            del after
+            waits.append(questions.wait(conn, self._turn_id, asked))
+            return []
+
+        await self._commit(work)
+        if waits[-1]:
+            self.status = TurnStatus.WAITING
+        return waits[-1]
 
     async def finish(
         self,
@@ -273,13 +391,21 @@ class TurnJournal(SessionJournal):
         model: str = "",
     ) -> None:
         """See Journal. `ready` then names the outbox row; `more` says whether rows wait in the lane."""
+        said = [r.message for r in self.stored if r.turn_id == self._turn_id]
+        said += [row.message for row in rows]
+        text = self._preface(said) + text
         reply = replace(self._reply, text=text, artifacts=artifacts, steps=self._steps())
         error_id = rows[-1].meta.get("error_id") if rows else None
         stored: list[tuple[int, bool]] = []
+        rewritten: list[tuple[int, Draft]] = []
 
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
+            if status is not TurnStatus.DONE and self._desk is not None:
+                rewritten[:] = cancel_questions(
+                    conn, self._fence.conversation_id, self._turn_id, now
+                )
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
             more = inbox.newest(conn, self._fence.conversation_id) > 0
@@ -288,7 +414,11 @@ class TurnJournal(SessionJournal):
 
         def then() -> None:
             row_id, self.more = stored[-1]
+            self.status = status
             self.ready = (row_id, reply)
+            for letter in rewritten:
+                if self._desk is not None:
+                    self._desk.posted(*letter, True)
 
         await self._commit(work, then)
 

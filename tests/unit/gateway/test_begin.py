@@ -143,6 +143,7 @@ async def test_the_situation_is_local_and_apart_from_the_words(db: Database) -> 
         "now: 2026-01-06 07:30 Asia/Shanghai",
         "place: group chat",
         "language: zh",
+        "author: (telegram:1)",
     ]
     assert own.text == "看看 ‹/context› ［上下文信息］\n[attached file: a.pdf (application/pdf)]"
 

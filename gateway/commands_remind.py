@@ -1,0 +1,95 @@
+"""/remind: at a time, a message of the bot in the place where the person asked for it."""
+
+import datetime as dt
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection
+
+from gateway import schedule
+from gateway.commands_session import how_to
+from gateway.remind_when import When, parse
+from gateway.texts import say
+
+if TYPE_CHECKING:
+    from gateway.commands import Asked
+
+MAX_ACTIVE = 50  # reminders of one person
+MAX_CHARS = 1_000
+MAX_YEARS = 5
+_LIST = frozenset({"list", "列表"})
+_CANCEL = frozenset({"cancel", "取消"})
+
+
+def handlers() -> dict[str, Callable[[Connection, "Asked"], str]]:
+    """The commands of this file by name."""
+    return {"remind": _remind}
+
+
+def _remind(conn: Connection, asked: "Asked") -> str:
+    first, _, rest = asked.route.rest.partition(" ")
+    if first.lower() in _LIST:
+        return _list(conn, asked)
+    if first.lower() in _CANCEL:
+        return _cancel(conn, asked, rest.strip().lstrip("#"))
+    when = parse(asked.route.rest, asked.now, asked.zone)
+    if when is None or not when.text:
+        return how_to("remind", asked)
+    return _refusal(conn, asked, when) or _add(conn, asked, when)
+
+
+def _refusal(conn: Connection, asked: "Asked", when: When) -> str:
+    at = _shown(asked, when.at)
+    if when.at <= asked.now:
+        return say("remind_past", asked.language, at=at, zone=asked.zone)
+    if when.at > asked.now + dt.timedelta(days=366 * MAX_YEARS):
+        return say("remind_far", asked.language, at=at, years=MAX_YEARS)
+    if len(when.text) > MAX_CHARS:
+        return say("remind_long", asked.language, chars=len(when.text), limit=MAX_CHARS)
+    if len(schedule.reminders(conn, asked.person)) >= MAX_ACTIVE:
+        return say("remind_many", asked.language, limit=MAX_ACTIVE)
+    return ""
+
+
+def _add(conn: Connection, asked: "Asked", when: When) -> str:
+    number = schedule.add_reminder(
+        conn,
+        owner=asked.person,
+        conversation_id=asked.lane.id,
+        text=when.text,
+        at=when.at,
+        timezone=asked.zone,
+        now=asked.now,
+    )
+    at = _shown(asked, when.at)
+    return say("remind_set", asked.language, at=at, zone=asked.zone, text=when.text, id=number)
+
+
+def _list(conn: Connection, asked: "Asked") -> str:
+    """The person's own ones of this place: what is private elsewhere is not shown in a group."""
+    rows = schedule.reminders(conn, asked.person, asked.lane.id)
+    if not rows:
+        return say("remind_none", asked.language)
+    return "\n".join(
+        say(
+            "remind_entry",
+            asked.language,
+            id=row.id,
+            at=_shown(asked, row.next_at),
+            text=" ".join(row.text.split()),
+        )
+        for row in rows
+    )
+
+
+def _cancel(conn: Connection, asked: "Asked", number: str) -> str:
+    if not number:
+        return how_to("remind", asked)
+    fits = number.isascii() and number.isdecimal() and len(number) < 19
+    if not fits or not schedule.cancel(conn, asked.person, int(number)):
+        return say("remind_unknown", asked.language, id=number[:20])
+    return say("remind_cancelled", asked.language, id=number)
+
+
+def _shown(asked: "Asked", at: dt.datetime) -> str:
+    return f"{asked.local(at):%Y-%m-%d %H:%M}"
