@@ -4,6 +4,7 @@ The library lets its HTTP layer be replaced (`BaseRequest`). This one costs less
 per call and no TLS context per client, and it tells what the outbox must know: whether a request has left or not.
 """
 
+import io
 import json
 from collections.abc import Mapping
 from typing import Any
@@ -77,7 +78,8 @@ def form(data: RequestData) -> aiohttp.FormData | Mapping[str, str]:
         return data.json_parameters
     body = aiohttp.FormData(data.json_parameters)
     for name, (filename, content, media_type) in files.items():
-        body.add_field(name, content, filename=filename, content_type=media_type)
+        # As a stream: megabytes at once would hold up the loop.
+        body.add_field(name, io.BytesIO(content), filename=filename, content_type=media_type)
     return body
 
 

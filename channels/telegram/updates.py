@@ -80,6 +80,7 @@ def _message(message: Message, me: Me, policy: Mention) -> Inbound | None:
         message_id=str(message.message_id),
         reply_to=str(replied.message_id) if replied is not None else None,
         attachments=attachments,
+        album=message.media_group_id,
     )
 
 

@@ -1,7 +1,8 @@
 """The Telegram twin: a Bot API server on loopback, and the person who chats with the bot.
 
-Known differences from the real thing: no message reactions, no inline mode, no payments; MarkdownV2 in its common
-forms only; a photo keeps its bytes; webhooks are remembered but not delivered; nested entities inside code are kept.
+Known differences from the real thing: people's reactions are not sent, no inline mode, no payments; MarkdownV2 in its
+common forms only; a photo keeps its bytes; webhooks are posted one at a time and may go to http on loopback; nested
+entities inside code are kept.
 """
 
 import time
@@ -47,6 +48,11 @@ class TelegramTwin(Twin):
         """The Bot API."""
         app.router.add_route("*", "/bot{token}/{method}", self._method)
         app.router.add_get("/file/bot{token}/{path:.+}", self._file)
+
+    async def stop(self) -> None:
+        """Close all connections, the webhook's too."""
+        await self.api.webhooks.stop()
+        await super().stop()
 
     async def _method(self, request: web.Request) -> web.Response:
         method = request.match_info["method"]
@@ -97,12 +103,15 @@ class TelegramTwin(Twin):
         ]
         return self._arrive(chat_id, {"photo": sizes, **captioned(caption)}, **place)
 
-    def album(self, chat_id: int, pictures: list[bytes], caption: str = "") -> list[int]:
+    def album(
+        self, chat_id: int, pictures: list[bytes], caption: str = "", **place: Any
+    ) -> list[int]:
         """Send several photos as one album; the first carries the caption."""
         group = {"media_group_id": str(self.state.next())}
         captions = [caption, *[""] * len(pictures)]
         return [
-            self.photo(chat_id, p, c, **group) for p, c in zip(pictures, captions, strict=False)
+            self.photo(chat_id, p, c, **group, **place)
+            for p, c in zip(pictures, captions, strict=False)
         ]
 
     def document(

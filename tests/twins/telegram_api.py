@@ -5,8 +5,10 @@ import time
 from typing import Any
 
 from tests.twins.telegram_args import Args, caption, markup
+from tests.twins.telegram_reactions import REACTIONS
 from tests.twins.telegram_state import ApiError, Chat, Json, State, Stored, bad
 from tests.twins.telegram_text import MAX_TEXT, TextError, checked
+from tests.twins.telegram_webhook import WebhookSender
 from tests.twins.twin import Call, Changes, Upload
 
 ACTIONS = {"typing", "upload_photo", "upload_document", "record_voice", "choose_sticker"}
@@ -21,6 +23,7 @@ class Api:
         self.changes = changes
         self.callback_life = 30.0
         self.polls = 0
+        self.webhooks = WebhookSender(state, changes)
 
     async def answer(self, method: str, call: Call) -> Any:
         """The result. Raises ApiError; 404 for a method that does not exist."""
@@ -71,18 +74,13 @@ class Api:
         return updates.take(limit)
 
     def on_setwebhook(self, args: Args) -> bool:
-        self.state.webhook = {"url": args.text("url") or ""}
-        self.changes.notify()
-        return True
+        return self.webhooks.set(args)
 
     def on_deletewebhook(self, _: Args) -> bool:
-        self.state.webhook = {}
-        return True
+        return self.webhooks.delete()
 
     def on_getwebhookinfo(self, _: Args) -> Json:
-        count = len(self.state.updates.pending)
-        url = self.state.webhook.get("url", "")
-        return {"url": url, "has_custom_certificate": False, "pending_update_count": count}
+        return self.webhooks.info()
 
     # Messages ----------------------------------------------------------------------------------------------------
 
@@ -176,6 +174,20 @@ class Api:
             if not 1 <= len(c["description"]) <= 256:
                 raise bad("BOT_COMMAND_DESCRIPTION_INVALID")
         self.state.commands[self.menu_key(args)] = commands
+        return True
+
+    def on_setmessagereaction(self, args: Args) -> bool:
+        chat = self.state.reachable(args.chat())
+        message = chat.messages.get(args.int("message_id") or 0)
+        if message is None or message.deleted:
+            raise bad("message to react not found")
+        wanted: list[Json] = args.json("reaction") or []
+        if len(wanted) > 1:
+            raise bad("REACTIONS_TOO_MANY")
+        if any(r.get("type") != "emoji" or r.get("emoji") not in REACTIONS for r in wanted):
+            raise bad("REACTION_INVALID")
+        message.reaction = str(wanted[0]["emoji"]) if wanted else ""
+        message.reactions.append(message.reaction)
         return True
 
     def on_getmycommands(self, args: Args) -> list[Json]:

@@ -35,6 +35,8 @@ class Stored:
     by_bot: bool
     deleted: bool = False
     texts: list[str] = field(default_factory=list)
+    reaction: str = ""
+    reactions: list[str] = field(default_factory=list)
 
     @property
     def id(self) -> int:

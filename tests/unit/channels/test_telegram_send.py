@@ -273,3 +273,17 @@ async def test_text_that_renders_to_nothing_arrives_as_it_stands() -> None:
     async with rig(receiving=False) as r:
         await send(r, "```\n```", MemoryReceipt())
         assert len(texts(r)) == 1
+
+
+async def test_a_picture_above_the_limit_of_photos_goes_as_a_document() -> None:
+    """Bot API: sendPhoto takes 10 MB, sendDocument 50 MB; a caption has 1,024 UTF-16 units."""
+    async with rig(receiving=False) as r:
+        big = Attachment(
+            "chart.png", "image/png", b"\x89PNG" + bytes(12 * 2**20), caption="😀" * 600
+        )
+        receipt = MemoryReceipt()
+        await r.channel.send(Outbound(PRIVATE, "", (big,)), receipt)
+        document, rest = r.twin.replies(CHAT)
+        assert document.kind == "document"
+        assert len(document.text.encode("utf-16-le")) // 2 <= 1024
+        assert (document.text + rest.text).count("😀") == 600
