@@ -96,7 +96,7 @@ class Gateway:
         self.printed: list[str] = []
         self.toast = ""
         self.person = person
-        self._script = script
+        self.script = script
         self._tasks: set[asyncio.Task[None]] = set()
         self._run: asyncio.Task[None] | None = None
         self._server: HttpServer | None = None
@@ -144,8 +144,8 @@ class Gateway:
             return
         message = HistoryItem(inbound.key, "user", inbound.text, inbound.at)
         self.host.note(inbound.address.chat, message)
-        if self._script:
-            task = asyncio.create_task(self._script(self, inbound))
+        if self.script:
+            task = asyncio.create_task(self.script(self, inbound))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 

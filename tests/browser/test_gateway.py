@@ -12,6 +12,7 @@ from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
 from agent_core.types import ToolResult, decode
 from gateway.http.auth import CookieSessions, load_secret
+from tests.browser.conftest import WINDOWS
 from tests.browser.running import RunningGateway
 from tests.browser.walk import Target, Walk
 
@@ -23,6 +24,8 @@ pytestmark = [
 
 GOOG = "How did GOOG do in 2012, and what does its trend look like?"
 AAPL = "分析一下 AAPL 的走势"
+on_phone = pytest.mark.parametrize("window", WINDOWS[1:], ids=lambda w: w.name, indirect=True)
+in_one_window = pytest.mark.parametrize("window", WINDOWS[:1], ids=lambda w: w.name, indirect=True)
 NUMBER = re.compile(r"\d{4}-\d{2}-\d{2}|\d+(?:\.\d+)?")
 # Notes each length of the growing answer, and marks its first block: the mark stays only if nothing is drawn anew.
 WATCH = """() => {
@@ -208,6 +211,7 @@ async def test_a_second_tab_sees_the_same_while_it_happens(
     await expect(other.live).to_have_count(0)
 
 
+@on_phone
 async def test_a_killed_gateway_is_reconnected_to_and_answers_once(
     page: Page, tmp_path: Path, pictures: Path | None
 ) -> None:
@@ -236,6 +240,7 @@ async def test_a_killed_gateway_is_reconnected_to_and_answers_once(
     assert gateway.errors() == []
 
 
+@in_one_window
 async def test_who_is_not_logged_in_gets_the_login_page(
     walk: Walk, browser: Browser, target: Target
 ) -> None:
@@ -250,6 +255,7 @@ async def test_who_is_not_logged_in_gets_the_login_page(
     await stranger.close()
 
 
+@in_one_window
 async def test_logging_out_ends_the_other_tab_too(
     running: RunningGateway, context: BrowserContext, page: Page, target: Target
 ) -> None:
@@ -264,6 +270,7 @@ async def test_logging_out_ends_the_other_tab_too(
     await expect(page.get_by_label("One-time code")).to_be_visible()
 
 
+@in_one_window
 async def test_a_chat_of_somebody_else_is_refused(
     walk: Walk, running: RunningGateway, browser: Browser, target: Target
 ) -> None:

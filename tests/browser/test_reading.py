@@ -1,8 +1,11 @@
 """What moves while somebody reads: the end of the messages, the folded steps, passing notes."""
 
-import pytest
-from playwright.async_api import expect
+import asyncio
 
+import pytest
+from playwright.async_api import Route, expect
+
+from channels.types import Inbound
 from tests.browser.memory_host import Gateway
 from tests.browser.scripted import QUESTION, Turns
 from tests.browser.walk import Walk
@@ -69,3 +72,30 @@ async def test_what_the_gateway_says_to_a_press_goes_by_itself(
     turns.go.set()
     await walk.answered(1)
     await expect(note).to_be_hidden()
+
+
+@pytest.mark.parametrize("late", ["events", "messages"])
+async def test_an_answer_at_once_leaves_nothing_waiting(
+    walk: Walk, gateway: Gateway, late: str
+) -> None:
+    """Whichever comes last, the stream of events or the confirmation of what was sent."""
+
+    async def answer(gateway: Gateway, inbound: Inbound) -> None:
+        await gateway.reply(inbound.address, "Done.")
+
+    async def later(route: Route) -> None:
+        if late == "messages":
+            response = await route.fetch()
+            await asyncio.sleep(0.5)
+            await route.fulfill(response=response)
+        else:
+            await asyncio.sleep(0.5)
+            await route.continue_()
+
+    gateway.script = answer
+    await walk.page.route(f"**/chat/{late}*", later)
+    await walk.ask("/help")
+    await walk.answered(1)
+    await expect(walk.questions.last).to_have_attribute("data-state", "sent")
+    await walk.page.wait_for_timeout(300)
+    await expect(walk.live).to_have_count(0)

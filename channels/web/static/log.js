@@ -47,8 +47,9 @@ export class Log {
       view.root.remove();
       this.views.delete(id);
     }
-    const waiting = this.live?.liveId === null && (live || pending.size || messages.at(-1)?.role === "user");
-    if (this.live && this.live.liveId !== live && !waiting) this.dropLive();
+    const known = this.live?.liveId;
+    const waiting = known === null && (live || pending.size || messages.at(-1)?.role === "user");
+    if (this.live && !waiting && (known === null || known !== live)) this.dropLive();
     let after = null;
     for (const message of messages) {
       const view = this.views.get(message.id) || this.make(message);
