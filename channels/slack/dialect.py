@@ -67,13 +67,9 @@ class Mrkdwn(Dialect):
         label = "".join(pieces).replace("\n", " ").replace(_EDGE, "").replace("|", "¦").strip()
         if not _SCHEME.match(url):
             shown = self.text(url)
-            if not label:
-                return [shown]
-            return (
-                pieces
-                if not url or url.startswith("#") or shown == label
-                else [*pieces, f" ({shown})"]
-            )
+            if label and (not url or url.startswith("#") or shown == label):
+                return pieces
+            return [*pieces, f" ({shown})"] if label else [shown]
         target = "".join(_IN_URL.get(char, char) for char in url)
         if not label or label in {target, self.text(url)}:
             return [f"<{target}>"]

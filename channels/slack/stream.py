@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from channels.base import Receipt
-from channels.errors import Ambiguous, ChannelError, FloodLimited, Gone, Refused
+from channels.errors import ChannelError, FloodLimited, Gone, Refused, Unreachable
 from channels.slack.calls import Calls
 from channels.slack.config import SlackConfig
 from channels.slack.errors import UNFIT, code_of
@@ -224,8 +224,8 @@ class Stream:
                 recipient_team_id=team,
                 chunks=chunks,
             )
-        self._ts, self._open = str(answer["ts"]), True
-        await self._receipt.shown(self._ts, final=False)
+            self._ts, self._open = str(answer["ts"]), True
+            await self._receipt.shown(self._ts, final=False)
 
     async def _end_stream(self) -> None:
         self._native = False
@@ -258,14 +258,16 @@ class Stream:
             return
         with self._first():
             self._ts = await self._sender.post(address, wanted, own)
-        await self._receipt.shown(self._ts, final=False)
+            await self._receipt.shown(self._ts, final=False)
 
     @contextlib.contextmanager
     def _first(self) -> Iterator[None]:
-        """Perhaps it is visible: a second one would be one too many, and `send` looks for it."""
+        """Perhaps it is visible without a row that says so: a second one would be one too many, and `send` looks."""
         try:
             yield
-        except Ambiguous:
+        except (FloodLimited, Refused, Gone, Unreachable):
+            raise  # nothing was sent
+        except Exception:
             self._over = True
             self._sender.doubt(preview_id(self._place.address, self._place.reply_to))
             raise

@@ -190,6 +190,25 @@ async def test_a_first_message_of_unknown_fate_is_found_and_finished(
         assert len(r.twin.matching(method)) == (1 if native or trouble["drop"] == "after" else 2)
 
 
+@pytest.mark.parametrize("native", [True, False])
+async def test_a_first_message_whose_row_could_not_be_stored_is_still_one(
+    native: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    async with rig() as r:
+        address = await asked(r) if native else DM
+        lost = MemoryReceipt()
+        lost.fail_next = RuntimeError("the database is away")
+        stream = open_stream(r, address, lost)
+        await stream.show(Preview("The ans"))
+        await r.twin.wait_replies(address.chat)
+        await settle()
+        await stream.close()
+        assert "a Slack task ended badly" in caplog.text
+        receipt = MemoryReceipt()  # what the database has: nothing
+        await finish(r, address, receipt, "The answer")
+        assert [p.shown for p in r.twin.replies(address.chat)] == ["The answer"]
+
+
 async def test_a_process_that_died_in_a_stream_finishes_its_message() -> None:
     async with rig() as r:
         address, lost = await asked(r), MemoryReceipt()
