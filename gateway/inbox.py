@@ -12,7 +12,7 @@ from functools import cache
 from sqlalchemy import Connection, Executable, Row, bindparam, func, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
-from channels.types import Inbound, Kind
+from channels.types import Attachment, Inbound, Kind
 from gateway.tables import Inbox, InboxStatus
 
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
@@ -43,7 +43,10 @@ def _insert(dialect: str) -> Executable:
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """An inbox row. `author` is a person id; `language` and `sent` (the time) are what the platform says."""
+    """An inbox row. `author` is a person id; `language` and `sent` (the time) are what the platform says.
+
+    `files` are lines for the model, one for each of `attachments`; `album` is Inbound.album.
+    """
 
     id: int
     conversation_id: str
@@ -62,6 +65,8 @@ class Item:
     turn_id: int | None = None
     attempts: int = 0
     sent: dt.datetime | None = None
+    attachments: tuple[Attachment, ...] = ()
+    album: str | None = None
 
 
 def _body(inbound: Inbound) -> str:
@@ -76,6 +81,8 @@ def _body(inbound: Inbound) -> str:
             "message_id": inbound.message_id,
             "callback": inbound.callback,
             "files": [f"{a.name} ({a.media_type})" for a in inbound.attachments],
+            "attachments": [[a.name, a.media_type, a.ref, a.size] for a in inbound.attachments],
+            "album": inbound.album,
         },
         ensure_ascii=False,
     )
@@ -102,6 +109,11 @@ def item_of(row: Row[tuple[object, ...]]) -> Item:
         turn_id=row.turn_id,
         attempts=row.attempts,
         sent=dt.datetime.fromisoformat(body["sent"]) if "sent" in body else None,
+        attachments=tuple(
+            Attachment(name, kind, ref=ref, size=size)
+            for name, kind, ref, size in body.get("attachments", ())
+        ),
+        album=body.get("album"),
     )
 
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, Channel
 from channels.types import Address, Inbound
-from gateway import access, commands_link, conversation, inbox, outbox
+from gateway import albums, access, commands_link, conversation, inbox, outbox
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.commands import Asked, Commands, interrupt, request_stop
 from gateway.conversation import Lane
@@ -81,7 +81,7 @@ class Intake:
 
     async def accept(self, inbound: Inbound) -> None:
         """Take one message in. Returns when it is committed; a redelivery changes nothing."""
-        if not inbound.addressed:
+        if not inbound.addressed and not await self._continues(inbound):
             return
         author = person_id(inbound.address, inbound.author)
         group = None if inbound.private else str(replace(inbound.address, thread=None))
@@ -92,6 +92,12 @@ class Intake:
         if taken.again:
             self._rates.forgive(author, group, judged)
         await self._act(inbound, taken)
+
+    async def _continues(self, inbound: Inbound) -> bool:
+        """Whether it is a part of an album whose first part was to the bot."""
+        if inbound.album is None:
+            return False
+        return await self._db.read(lambda conn: albums.continues(conn, inbound))
 
     async def _act(self, inbound: Inbound, taken: _Taken) -> None:
         lane = taken.lane

@@ -1,0 +1,96 @@
+"""Voice messages as words, by any endpoint that has OpenAI's `/audio/transcriptions`.
+
+A small call without a stream: plain aiohttp, so that no SDK is loaded for it.
+"""
+
+import io
+import json
+
+import aiohttp
+
+from agent_core.errors import ModelTimeout, ModelUnreachable, StreamBroken
+from agent_core.models.failures import of_status
+
+OPENAI = "https://api.openai.com/v1"
+CONNECT_SECONDS = 10.0
+TOTAL_SECONDS = 90.0  # a voice message of some minutes takes about ten
+MAX_BYTES = 25 * 2**20  # the limit of OpenAI's own endpoint
+
+
+class OpenAITranscriber:
+    """ports.Transcriber.
+
+    Args:
+        model: its name at the endpoint, such as whisper-1 or gpt-4o-mini-transcribe.
+        provider: name of the provider entry, for errors.
+        api_key: the key; empty where the endpoint wants none.
+        base_url: None for OpenAI's own; usually ends in /v1.
+        total: seconds that a whole call may take.
+    """
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        provider: str,
+        api_key: str,
+        base_url: str | None = None,
+        total: float = TOTAL_SECONDS,
+    ) -> None:
+        self._model = model
+        self._provider = provider
+        self._key = api_key
+        self._url = f"{(base_url or OPENAI).rstrip('/')}/audio/transcriptions"
+        self._timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
+        self._session: aiohttp.ClientSession | None = None
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
+        """See ports.Transcriber. Raises a ModelError."""
+        form = aiohttp.FormData({"model": self._model, "response_format": "json"})
+        form.add_field("file", io.BytesIO(data), filename=name, content_type=media_type)
+        try:
+            async with self._ready().post(self._url, data=form) as response:
+                body = await response.read()
+        except aiohttp.ClientConnectorError as error:
+            raise ModelUnreachable(self._provider, type(error).__name__) from error
+        except TimeoutError as error:
+            raise ModelTimeout(self._provider, "total", self._timeout.total or 0) from error
+        except aiohttp.ClientError as error:
+            raise StreamBroken(self._provider, type(error).__name__) from error
+        if response.status >= 400:
+            raise of_status(self._provider, response.status, _said(body), response.headers)
+        return _words(self._provider, body)
+
+    async def close(self) -> None:
+        """See ports.Transcriber."""
+        if self._session is not None:
+            session, self._session = self._session, None
+            await session.close()
+
+    def _ready(self) -> aiohttp.ClientSession:
+        if self._session is None:
+            headers = {"Authorization": f"Bearer {self._key}"} if self._key else {}
+            self._session = aiohttp.ClientSession(
+                headers=headers, timeout=self._timeout, trust_env=True
+            )
+        return self._session
+
+
+def _said(body: bytes) -> str:
+    """The message of an error body, for the log."""
+    try:
+        return str(json.loads(body)["error"]["message"])
+    except (ValueError, KeyError, TypeError):
+        return body[:200].decode("utf-8", "replace")
+
+
+def _words(provider: str, body: bytes) -> str:
+    """`text` of the answer; some servers send plain text whatever was asked for."""
+    try:
+        found = json.loads(body)
+    except ValueError:
+        return body.decode("utf-8", "replace").strip()
+    text = found.get("text") if isinstance(found, dict) else found
+    if not isinstance(text, str):
+        raise StreamBroken(provider, "the transcription has no text")
+    return text.strip()

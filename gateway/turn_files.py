@@ -1,0 +1,59 @@
+"""The files of one turn's messages: brought in before their rows are written, and what the person is told of them."""
+
+import datetime as dt
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+
+from sqlalchemy import Connection
+
+from agent_core.ports import ModelInfo
+from agent_core.storage.statements import add_blob
+from gateway import outbox
+from gateway.conversation import Lane
+from gateway.identity import Language
+from gateway.inbox import Item
+from gateway.media import Brought, Media
+from gateway.outbox import Draft, Outbox
+
+
+@dataclass(slots=True)
+class TurnFiles:
+    """Brings files for one turn of `owner`. A line that the person was told in this turn is not said again."""
+
+    media: Media
+    senders: Outbox
+    lane: Lane
+    owner: str
+    session_id: str
+    turn_id: int
+    language: Language
+    model: Callable[[], ModelInfo]
+    _said: set[str] = field(default_factory=set)
+
+    async def bring(self, item: Item) -> Brought:
+        """Fetch and read all files of a message; see Media.bring."""
+        brought = await self.media.bring(
+            item, self.owner, self.lane.address, self.language, self.model()
+        )
+        lines = [line for line in brought.told.splitlines() if line not in self._said]
+        self._said.update(lines)
+        return replace(brought, told="\n".join(lines))
+
+    def store(
+        self, conn: Connection, brought: Brought, now: dt.datetime
+    ) -> tuple[int, Draft] | None:
+        """Store the bytes and what the person is to be told; to be sent once it is committed."""
+        item = brought.item
+        for blob in brought.blobs:
+            add_blob(conn, owner=self.owner, session_id=self.session_id, blob=blob, now=now)
+        if not brought.told or brought.useless:
+            return None  # then the reply itself says it
+        draft = Draft(
+            self.turn_id, f"files:{item.id}", item.author, self.lane.address, brought.told
+        )
+        return outbox.put(conn, draft, now), draft
+
+    def send(self, letter: tuple[int, Draft] | None) -> None:
+        """Send what `store` returned."""
+        if letter is not None:
+            self.senders.send(self.senders.letter(*letter))
