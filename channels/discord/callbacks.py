@@ -3,6 +3,7 @@
 Discord wants an answer to an interaction within 3 seconds; a queue of other calls must not stand before it.
 """
 
+import asyncio
 import logging
 from typing import Any
 
@@ -29,6 +30,7 @@ class Callbacks:
     def __init__(self, config: DiscordConfig) -> None:
         self._config = config
         self._session: aiohttp.ClientSession | None = None
+        self._answering: dict[str, asyncio.Event] = {}
 
     async def close(self) -> None:
         """Close all connections; a later call opens new ones."""
@@ -42,7 +44,12 @@ class Callbacks:
         """The first answer; what Discord says of it, or None when it came too late or not at all."""
         body: Json = {"type": kind, **({"data": data} if data is not None else {})}
         url = f"/interactions/{interaction}/{token}/callback?with_response=true"
-        return await self._call("POST", url, body)
+        done = self._answering[token] = asyncio.Event()
+        try:
+            return await self._call("POST", url, body)
+        finally:
+            done.set()
+            del self._answering[token]
 
     async def edit(self, application: int, token: str, body: Json) -> None:
         """Change the first answer; harmless when it is too late."""
@@ -54,6 +61,8 @@ class Callbacks:
 
     async def tell(self, application: int, token: str, text: str) -> None:
         """Say something to the one person only; harmless when it is too late."""
+        if (first := self._answering.get(token)) is not None:
+            await first.wait()  # Discord takes nothing before the first answer
         body = {"content": text[:2000], "flags": EPHEMERAL, "allowed_mentions": {"parse": []}}
         await self._call("POST", f"/webhooks/{application}/{token}", body)
 

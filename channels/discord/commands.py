@@ -1,7 +1,7 @@
 """Slash commands: what is offered in Discord's tree, and the text that a use of one stands for."""
 
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from channels.discord.components import clipped
@@ -10,7 +10,7 @@ from channels.types import Author
 # Given (command, what was typed so far, who types): (shown, value) pairs, the best first.
 Complete = Callable[[str, str, Author], Awaitable[Sequence[tuple[str, str]]]]
 
-ASK = "ask"
+ASK, ARGUMENT = "ask", "text"
 MAX_COMMANDS, MAX_CHOICES, MAX_DESCRIPTION, MAX_CHOICE = 100, 25, 100, 100
 CHAT_INPUT, STRING = 1, 3
 COMPLETED = frozenset({"preset", "model", "resume", "sessions", "fork"})
@@ -24,13 +24,19 @@ ASK_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class SlashCommand:
-    """A command. `argument` is the name of its one text argument; `translations` by language code."""
+    """A command.
+
+    Attributes:
+        argument: the name of its one text argument; None: it takes none; empty: as is usual for this name.
+        completed: what is typed is completed; None: as is usual for this name.
+        translations: descriptions by language code.
+    """
 
     name: str
     description: str
-    argument: str | None = "text"
+    argument: str | None = ""
     required: bool = False
-    completed: bool = False
+    completed: bool | None = None
     translations: Mapping[str, str] = field(default_factory=dict)
 
     def payload(self) -> dict[str, Any]:
@@ -42,17 +48,22 @@ class SlashCommand:
         }
         if found := self._localized():
             body["description_localizations"] = found
-        if self.argument:
-            argument = {
-                "type": STRING,
-                "name": self.argument,
-                "description": clipped(self.description, MAX_DESCRIPTION),
-                "required": self.required,
-            }
-            if self.completed:
-                argument["autocomplete"] = True
-            body["options"] = [argument]
+        argument = self.argument
+        if argument == "":
+            argument = None if self.name in BARE else ARGUMENT
+        if argument is not None:
+            body["options"] = [self._option(argument)]
         return body
+
+    def _option(self, name: str) -> dict[str, Any]:
+        option = {
+            "type": STRING,
+            "name": name,
+            "description": clipped(self.description, MAX_DESCRIPTION),
+            "required": self.required,
+        }
+        completed = self.name in COMPLETED if self.completed is None else self.completed
+        return option | ({"autocomplete": True} if completed else {})
 
     def _localized(self) -> dict[str, str]:
         return {
@@ -66,7 +77,7 @@ class Menu:
     """The commands, the first hundred; /ask is always among them."""
 
     def __init__(self, commands: Sequence[SlashCommand] = ()) -> None:
-        self._texts: dict[str, dict[str, str]] = {"": {}}
+        self._texts: dict[str, dict[str, str]] = {}
         self._given = {command.name: command for command in commands}
 
     def set(self, commands: Sequence[tuple[str, str]], language: str | None) -> None:
@@ -76,22 +87,17 @@ class Menu:
 
     def payload(self) -> list[dict[str, Any]]:
         """All commands for Discord."""
-        return [command.payload() for command in self._commands()[:MAX_COMMANDS]]
+        ask = SlashCommand(ASK, ASK_TEXTS[""], ARGUMENT, required=True, translations=ASK_TEXTS)
+        texts = {name: command.description for name, command in self._given.items()}
+        names = {ASK: ask.description, **texts, **self._texts.get("", {})}
+        found = [self._command(name, text, ask) for name, text in names.items()]
+        return [command.payload() for command in found[:MAX_COMMANDS]]
 
-    def _commands(self) -> list[SlashCommand]:
-        found = {ASK: SlashCommand(ASK, ASK_TEXTS[""], required=True, translations=ASK_TEXTS)}
-        for name, text in self._texts[""].items():
-            translations = {
-                code: texts[name] for code, texts in self._texts.items() if code and name in texts
-            }
-            found[name] = SlashCommand(
-                name,
-                text,
-                argument=None if name in BARE else "text",
-                completed=name in COMPLETED,
-                translations=translations,
-            )
-        return list({**found, **self._given}.values())
+    def _command(self, name: str, text: str, ask: SlashCommand) -> SlashCommand:
+        """A command as it was given, with the newest texts."""
+        base = self._given.get(name, ask if name == ASK else SlashCommand(name, text))
+        texts = {code: known[name] for code, known in self._texts.items() if code and name in known}
+        return replace(base, description=text, translations={**base.translations, **texts})
 
 
 def text_of(data: Mapping[str, Any]) -> tuple[str, str]:

@@ -107,6 +107,6 @@ def title_of(text: str) -> str:
     line = " ".join(line.split())
     if utf16_len(line) <= MAX_TITLE:
         return line or "…"
-    short = line[: MAX_TITLE // 2 if not line.isascii() else MAX_TITLE - 1]
+    short = line[: MAX_TITLE - 1 if line.isascii() else MAX_TITLE // 2 - 1]
     words = short.rsplit(" ", 1)[0]
     return (words if len(words) > MAX_TITLE // 3 else short) + "…"
