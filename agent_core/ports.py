@@ -9,7 +9,7 @@ cancellation does.
 import datetime as dt
 from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 from agent_core.types import ArtifactRef, Message, NewRow, Row, StopReason, TurnStatus, Usage
 
@@ -130,6 +130,22 @@ class Model(Protocol):
         ...
 
 
+@runtime_checkable
+class Transcriber(Protocol):
+    """Turns a voice message into words."""
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
+        """The words, in the language that is spoken; empty where there are none. Raises a ModelError.
+
+        Cancellation closes the connection.
+        """
+        ...
+
+    async def close(self) -> None:
+        """Close connections; harmless when repeated."""
+        ...
+
+
 @dataclass(frozen=True, slots=True)
 class NewBlob:
     """Bytes to store beside rows; `id` is the hex sha256 of owner and data."""
@@ -138,6 +154,42 @@ class NewBlob:
     name: str
     media_type: str
     data: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A question to a person about one call: a choice (`ask`), or a yes to running the call as it stands (`approval`).
+
+    `title` is the tool's name for people; `text` and `options` are an `ask_user`'s own (no options: any words will do);
+    `agent` names a sub-agent.
+    """
+
+    kind: Literal["ask", "approval"]
+    call_id: str
+    tool: str
+    args: dict[str, Any]
+    language: Literal["en", "zh"]
+    title: str = ""
+    text: str = ""
+    options: tuple[str, ...] = ()
+    agent: str | None = None
+
+
+AskState = Literal["open", "answered", "approved", "denied", "expired", "cancelled", "void"]
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """How a question stands. `args` are what was approved, perhaps edited; `text` is what was chosen or said.
+
+    `void`: the question of this call is about another tool or other arguments, so it allows nothing.
+    """
+
+    state: AskState
+    question: int
+    by: str = ""
+    text: str = ""
+    args: dict[str, Any] | None = None
 
 
 class Journal(Protocol):
@@ -198,6 +250,22 @@ class Journal(Protocol):
 
         A message that arrives after the last `steer` opens the next turn. On a child's journal it
         only appends.
+        """
+        ...
+
+    async def ask(self, ask: Ask) -> Answer:
+        """Put a question to the person, once for each call; a call that was asked about before gets what came of it.
+
+        When it returns "open", the question and its message are durable and buttons may be pressed. An approval holds for
+        exactly this session, call, tool and arguments (TGV-6). On a child's journal it goes to the root's conversation.
+        """
+        ...
+
+    async def wait(self) -> bool:
+        """Leave the turn to the person: its slot and its conversation are free until an answer comes.
+
+        False when an answer has come meanwhile (or nothing is open): go on at once. Only on the journal of the turn's own
+        session.
         """
         ...
 

@@ -13,7 +13,7 @@ from sqlalchemy import Connection
 from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, Channel
 from channels.types import Address, Inbound
-from gateway import albums, access, commands_link, conversation, inbox, outbox
+from gateway import access, albums, commands_link, conversation, inbox, outbox
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.commands import Asked, Commands, interrupt, request_stop
 from gateway.conversation import Lane
