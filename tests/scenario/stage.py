@@ -127,9 +127,8 @@ class Stage:
         known = {
             i for row in self.gateway.rows("select ids from outbox") for i in json.loads(row[0])
         }
-        return Counter(
-            {c: sum(str(m.id) not in known for m in self.telegram.replies(c)) for c in chats}
-        )
+        shown = {c: [str(m.id) for m in self.telegram.replies(c)] for c in chats}
+        return +Counter({c: sum(i not in known for i in ids) for c, ids in shown.items()})
 
 
 def text_of(content: Any) -> str:

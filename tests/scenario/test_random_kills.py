@@ -44,18 +44,22 @@ def script(scene: Stage, chat: int, number: int) -> None:
     )
 
 
-async def one_round(scene: Stage, number: int, wait: float) -> None:
+async def one_round(scene: Stage, number: int, wait: float, *, gently: bool = False) -> None:
     telegram, model, gateway = scene.telegram, scene.model, scene.gateway
     for chat in CHATS:
         script(scene, chat, number)
         telegram.say(chat, f"question {number}.{chat}")
     repeated = len(model.repeated())
     await asyncio.sleep(wait)
-    await gateway.kill()
+    if gently:
+        assert await gateway.terminate() == 0
+    else:
+        await gateway.kill()
     # Ended for the model, not stored here: the only calls that may be made again.
     lost = len(model.finished) - repeated - gateway.count("usage")
     unknown = scene.unknown(CHATS)
-    assert 0 <= lost <= len(CHATS)
+    assert 0 <= lost <= (0 if gently else len(CHATS))
+    assert not (gently and unknown)
     await gateway.start()
     await scene.answered(CHATS)
 
@@ -84,3 +88,12 @@ async def test_twenty_random_moments(scene: Stage):
         await one_round(scene, number, chance.uniform(0, SPAN_S))
     # Five calls of each question, never one less or more.
     assert scene.gateway.count("usage") == 20 * len(CHATS) * 5
+
+
+async def test_a_stop_at_random_moments_loses_and_repeats_nothing(scene: Stage):
+    """SIGTERM leaves no doubt: nothing at all happens twice."""
+    chance = random.Random(SEED)
+    await scene.gateway.start()
+    for number in range(6):
+        await one_round(scene, number, chance.uniform(0, SPAN_S), gently=True)
+    scene.sound()
