@@ -114,6 +114,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         senders=senders,
         channel=channels.get,
         steer=settings.sessions.while_busy == "steer",
+        transcriber=models.transcriber,
         groups=settings.groups,
         scheduled=timer.wake,
         asking=asking,
@@ -215,7 +216,7 @@ async def _serve(
     terminal = TerminalChannel()
     platforms = platform_channels(settings, Wiring(core.db, core.commands))
     front = _front(core, settings, platforms, announce)
-    control = ControlServer(settings.data_dir / "control.sock", terminal)
+    control = ControlServer(settings.data_dir / "control.sock", terminal, core.senders.take_up)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)

@@ -2,7 +2,8 @@
 
 JSON lines both ways. The client begins with {"op": "chat", "user", "session", "language"}, then
 sends {"op": "say", "text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and
-{"id", "message": …}. Whoever can open the socket owns the process, so the socket's mode is the
+{"id", "message": …}. {"op": "resend", "id"} instead sends a reply that was made ready again, and is
+answered by {"taken": …}. Whoever can open the socket owns the process, so the socket's mode is the
 access control.
 """
 
@@ -11,6 +12,7 @@ import base64
 import contextlib
 import json
 import logging
+from collections.abc import Awaitable, Callable
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -22,14 +24,24 @@ log = logging.getLogger(__name__)
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; charts travel as base64
 
 
+async def _never(_: int) -> bool:
+    return False
+
+
 class ControlServer:
     """Serves the socket.
 
     A stale one of a dead process is replaced; the engine role says that nobody else is alive.
     """
 
-    def __init__(self, path: Path, terminal: TerminalChannel) -> None:
+    def __init__(
+        self,
+        path: Path,
+        terminal: TerminalChannel,
+        resend: Callable[[int], Awaitable[bool]] = _never,
+    ) -> None:
         self._path = path
+        self._resend = resend
         self._terminal = terminal
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -68,6 +80,11 @@ class ControlServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await _read(reader)
+        if first is not None and first.get("op") == "resend":
+            taken = {"taken": await self._resend(int(first["id"]))}
+            writer.write(json.dumps(taken).encode() + b"\n")
+            await writer.drain()
+            return
         if first is None or first.get("op") != "chat":
             return
         chat = place_of(str(first["user"]), first.get("session"))

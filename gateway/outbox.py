@@ -11,7 +11,7 @@ import json
 import logging
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -32,7 +32,7 @@ from channels.errors import (
     Refused,
     UnknownChannel,
 )
-from channels.types import Address, Attachment, Button, Outbound, Step
+from channels.types import Address, Attachment, Button, Field, Form, Outbound, Step
 from gateway.db import Database, settled
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
@@ -78,7 +78,7 @@ def body_of(draft: Draft) -> str:
         {
             "text": draft.text,
             "files": [[a.blob_id, a.name, a.media_type, a.caption] for a in draft.artifacts],
-            "buttons": [[b.label, b.data, b.style] for b in draft.buttons],
+            "buttons": [_button_out(b) for b in draft.buttons],
             "reply_to": draft.reply_to,
             "steps": [[s.id, s.label, s.state, s.detail, s.agent, s.parent] for s in draft.steps],
         },
@@ -86,9 +86,40 @@ def body_of(draft: Draft) -> str:
     )
 
 
+def _button_out(button: Button) -> list[Any]:
+    plain = [button.label, button.data, button.style]
+    form = button.form
+    if form is None:
+        return plain
+    fields = [[f.name, f.label, f.value, f.multiline] for f in form.fields]
+    return [*plain, [form.title, form.data, fields, form.submit]]
+
+
+def button_of(entry: Sequence[Any]) -> Button:
+    """A button as `body_of` stored it."""
+    label, data, style, *forms = entry
+    if not forms:
+        return Button(label, data, style)
+    title, form_data, fields, submit = forms[0]
+    return Button(
+        label, data, style, Form(title, form_data, tuple(Field(*f) for f in fields), submit)
+    )
+
+
 def put(conn: Connection, draft: Draft, now: dt.datetime) -> int:
     """Store a message that is ready to go, or make ready the row that its preview opened. Returns its id."""
     return _upsert(conn, draft, OutboxStatus.READY, now)
+
+
+def rewrite(conn: Connection, draft: Draft, now: dt.datetime) -> int | None:
+    """Let a message of before say something else: what is visible of it is edited. Its row's id, or None for no row."""
+    mine = (_OUTBOX.c.turn_id == draft.turn_id, _OUTBOX.c.key == draft.key)
+    found = conn.execute(select(_OUTBOX.c.id).where(*mine)).scalar()
+    if found is None:
+        return None
+    row_id = _upsert(conn, draft, OutboxStatus.READY, now)
+    conn.execute(update(_OUTBOX).where(_OUTBOX.c.id == row_id).values(final=0))
+    return row_id
 
 
 def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.datetime) -> int:
@@ -173,12 +204,16 @@ class Receipt:
 
 @dataclass(slots=True)
 class Letter:
-    """A message that is ready, with what is visible of it."""
+    """A message that is ready, with what is visible of it.
+
+    `rewritten`: it replaces one of the same row, whose message ids are known once that is sent.
+    """
 
     row_id: int
     lane: str
     body: str
     receipt: Receipt
+    rewritten: bool = False
 
 
 class Outbox:
@@ -204,18 +239,36 @@ class Outbox:
         rows = await self._db.read(_ready)
         mine, self._mine = self._mine or set(), None
         for row in rows:
-            if row.id in mine:
-                continue
-            draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
-            ids = json.loads(row.ids)
-            receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
-            self.send(Letter(row.id, row.lane, row.body, receipt))
+            if row.id not in mine:
+                self._queue(row)
+
+    async def take_up(self, row_id: int) -> bool:
+        """Send a row that somebody else made ready (an operator's `outbox resend`); false when it is not to be sent."""
+        rows = await self._db.read(_ready)
+        row = next((row for row in rows if row.id == row_id), None)
+        on_its_way = any(
+            letter.row_id == row_id for lane in self._lanes.values() for letter in lane
+        )
+        if row is None or on_its_way:
+            return False
+        self._queue(row)
+        return True
+
+    def _queue(self, row: Any) -> None:
+        draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
+        ids = json.loads(row.ids)
+        receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
+        self.send(Letter(row.id, row.lane, row.body, receipt))
 
     def letter(self, row_id: int, draft: Draft, receipt: Receipt | None = None) -> Letter:
         """The letter of a row that `put` stored; `receipt` when a preview opened it."""
         receipt = receipt or Receipt(self._db, self._clock, draft)
         receipt.row_id = row_id
         return Letter(row_id, str(draft.address), body_of(draft), receipt)
+
+    def rewritten(self, row_id: int, draft: Draft) -> Letter:
+        """The letter of a row that `rewrite` stored."""
+        return replace(self.letter(row_id, draft), rewritten=True)
 
     def send(self, letter: Letter) -> None:
         """Queue a letter behind the others of its place. Returns at once."""
@@ -267,6 +320,9 @@ class Outbox:
     async def _deliver(self, letter: Letter) -> None:
         """Until it is sent or parked."""
         out = await self._outbound(letter)
+        if letter.rewritten:
+            ids = await self._db.read(lambda conn: _ids(conn, letter.row_id))
+            letter.receipt.shown_ids, letter.receipt.finals = ids, 0
         tries = 0
         while True:
             wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
@@ -275,7 +331,11 @@ class Outbox:
                 await channel.send(out, letter.receipt)
             except FloodLimited as e:
                 wait = e.retry_after
-            except (Refused, Gone, UnknownChannel) as e:
+            except UnknownChannel as e:
+                # Switched off, or `chat` runs alone: the row stays ready for a start that has the channel.
+                log.warning("reply_kept", extra={"outbox": letter.row_id, "reason": str(e)})
+                return
+            except (Refused, Gone) as e:
                 log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
                 await self._mark(letter, OutboxStatus.PARKED, str(e))
                 return
@@ -313,7 +373,7 @@ class Outbox:
             address=Address.parse(letter.lane),
             text=body["text"],
             attachments=files,
-            buttons=tuple(Button(*entry) for entry in body["buttons"]),
+            buttons=tuple(button_of(entry) for entry in body["buttons"]),
             reply_to=body["reply_to"],
         )
 
@@ -337,6 +397,13 @@ class Outbox:
 def _ready(conn: Connection) -> list[Any]:
     query = select(_OUTBOX).where(_OUTBOX.c.status == OutboxStatus.READY).order_by(_OUTBOX.c.id)
     return list(conn.execute(query))
+
+
+def _ids(conn: Connection, row_id: int) -> list[str]:
+    found: list[str] = json.loads(
+        conn.execute(select(_OUTBOX.c.ids).where(_OUTBOX.c.id == row_id)).scalar_one()
+    )
+    return found
 
 
 def _blobs(conn: Connection, ids: Sequence[str]) -> dict[str, bytes]:

@@ -4,7 +4,7 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import check, discord_invite, init, models, presets, slack_manifest, users
+from gateway.cli import check, discord_invite, init, models, outbox, presets, sessions, slack_manifest, users
 from gateway.cli.options import Config, Json
 
 app = typer.Typer(
@@ -18,6 +18,8 @@ app = typer.Typer(
 app.add_typer(presets.app, name="presets")
 app.add_typer(users.app, name="users")
 app.add_typer(models.app, name="models")
+app.add_typer(sessions.app, name="sessions")
+app.add_typer(outbox.app, name="outbox")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("discord-invite")(discord_invite.discord_invite)

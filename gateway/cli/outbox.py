@@ -1,0 +1,79 @@
+"""`outbox`: replies that a platform refused, and how to send one again."""
+
+import json
+import socket
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gateway.cli.config import settings_for
+from gateway.cli.options import Config, Json
+from gateway.cli.output import err, finish, show, show_one
+
+app = typer.Typer(help="Replies that could not be delivered: list, resend.", no_args_is_help=True)
+
+_COLUMNS = ("id", "status", "place", "owner", "at", "error", "beginning")
+TEXT_CHARS = 40
+ANSWER_LIMIT_S = 10.0
+
+
+@app.command("list")
+def listing(
+    everything: Annotated[
+        bool, typer.Option("--all", help="Also those that are still on their way.")
+    ] = False,
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Replies that a platform refused for good, with its reason."""
+
+    def command() -> int:
+        from gateway.cli.admin import transact
+        from gateway.parked import listing as parked
+
+        rows = transact(settings_for(config), lambda conn: parked(conn, everything=everything))
+        for row in rows:
+            row["beginning"] = row["text"][:TEXT_CHARS]
+        show(rows, _COLUMNS, as_json=as_json, empty="nothing is parked")
+        return 0
+
+    raise typer.Exit(finish(command))
+
+
+@app.command()
+def resend(
+    number: Annotated[int, typer.Argument(metavar="ID", help="The id that `outbox list` shows.")],
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Send a parked reply again, from the part that failed: at once if the gateway runs, else at its next start."""
+
+    def command() -> int:
+        from gateway.cli.admin import transact
+        from gateway.parked import release
+
+        settings = settings_for(config)
+        if not transact(settings, lambda conn: release(conn, number)):
+            err(f"swarmgate: no parked reply has the id {number}; see: swarmgate outbox list")
+            return 1
+        now = _told(settings.data_dir / "control.sock", number)
+        row = {"id": number, "status": "ready", "sending": now}
+        when = "is being sent" if now else "will be sent when the gateway starts"
+        show_one(row, f"reply {number} {when}", as_json=as_json)
+        return 0
+
+    raise typer.Exit(finish(command))
+
+
+def _told(path: Path, number: int) -> bool:
+    """Tell the running gateway; false when none runs here."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
+            line.settimeout(ANSWER_LIMIT_S)
+            line.connect(str(path))
+            line.sendall(json.dumps({"op": "resend", "id": number}).encode() + b"\n")
+            with line.makefile("rb") as answer:
+                return bool(json.loads(answer.readline() or b"{}").get("taken"))
+    except (FileNotFoundError, ConnectionError, TimeoutError):
+        return False
