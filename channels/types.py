@@ -22,14 +22,14 @@ class Address:
     thread: str | None = None
 
     def __str__(self) -> str:
-        parts = [self.channel, self.account, self.chat]
-        return ":".join(parts if self.thread is None else [*parts, self.thread])
+        parts = [self.channel, self.account, self.chat, *([self.thread] if self.thread else [])]
+        return ":".join(part.replace("%", "%25").replace(":", "%3A") for part in parts)
 
     @classmethod
     def parse(cls, text: str) -> Self:
         """The address that `str` printed. Raises ValueError."""
-        parts = text.split(":", 3)
-        if len(parts) < 3:
+        parts = [p.replace("%3A", ":").replace("%25", "%") for p in text.split(":")]
+        if not 3 <= len(parts) <= 4:
             raise ValueError(f"{text!r} is not an address such as telegram:777:123")
         return cls(*parts)
 

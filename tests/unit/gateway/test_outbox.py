@@ -162,11 +162,11 @@ async def test_what_is_refused_for_good_is_parked_and_the_next_letter_goes(
 
 
 @on_sqlite
-async def test_a_place_whose_channel_is_switched_off_is_parked(post: Post) -> None:
+async def test_a_reply_whose_channel_is_switched_off_is_kept_for_a_later_start(post: Post) -> None:
     post.known = False
     row_id = await post.send("a", 1)
     await post.quiet()
-    assert await post.status(row_id) is OutboxStatus.PARKED
+    assert await post.status(row_id) is OutboxStatus.READY
 
 
 @on_sqlite
