@@ -8,9 +8,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
-from channels.base import Channel
+if TYPE_CHECKING:  # the settings read the names here, and must not load an HTTP library for it
+    from channels.base import Channel
 
 GROUP = "swarmgate.channels"
 
@@ -50,11 +51,11 @@ class ChannelKind:
         """The class of its settings. Raises BrokenKindError."""
         return cast("type[Any]", _load(self.name, self.config)) if self.config else None
 
-    def channel_type(self) -> Callable[..., Channel]:
+    def channel_type(self) -> "Callable[..., Channel]":
         """The class of the channel; imports its SDK. Raises BrokenKindError."""
         return cast("Callable[..., Channel]", _load(self.name, self.channel))
 
-    def build(self, values: Mapping[str, Any] | None = None, *, host: object = None) -> Channel:
+    def build(self, values: Mapping[str, Any] | None = None, *, host: object = None) -> "Channel":
         """A channel from its settings' values and, for a hosted kind, the gateway's object.
 
         Raises BrokenKindError, BadCredentials, and what the settings' class says about wrong values (TypeError,

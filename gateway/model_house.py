@@ -12,7 +12,7 @@ from agent_core.models.catalog import info
 from agent_core.models.demo import DemoModel
 from agent_core.models.discover import discover
 from agent_core.models.fallback import FallbackModel
-from agent_core.ports import Clock, Model
+from agent_core.ports import Clock, Model, Transcriber
 from gateway.settings_models import Models, Provider
 
 AUTO = "auto"
@@ -31,6 +31,7 @@ class ModelHouse:
         self._clock = clock
         self._made: dict[str, Model] = {}
         self._locals: dict[str, str] = {}
+        self._transcriber: Transcriber | None = None
         self.default = settings.default
         self._settled = asyncio.Event()
         if settings.default != AUTO:
@@ -73,8 +74,24 @@ class ModelHouse:
         """A model that was prepared."""
         return self._made[self._resolve(name)]
 
+    def transcriber(self) -> Transcriber | None:
+        """What hears voice messages; None where the settings name nothing."""
+        name = self._settings.transcriber
+        if name is not None and self._transcriber is None:
+            from agent_core.models.transcribe import OpenAITranscriber
+
+            provider, _, model = name.partition("/")
+            entry = self._settings.providers[provider]
+            key = entry.api_key.get_secret_value() if entry.api_key is not None else ""
+            self._transcriber = OpenAITranscriber(
+                model, provider=provider, api_key=key, base_url=entry.base_url
+            )
+        return self._transcriber
+
     async def close(self) -> None:
         """Close all connections."""
+        if self._transcriber is not None:
+            await self._transcriber.close()
         for model in self._made.values():
             await model.close()
 

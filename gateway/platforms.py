@@ -15,6 +15,8 @@ from gateway.seen import Known, SeenPlaces
 from gateway.settings import Settings
 from gateway.settings_channels import DiscordBot, SlackBot, TelegramBot
 
+TELEGRAM_PATH = "/webhooks/telegram"  # further bots (`accounts`) have their id behind it
+
 
 @dataclass(frozen=True, slots=True)
 class Wiring:
@@ -44,11 +46,17 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
     from channels.telegram.config import TelegramConfig
 
     token = bot.token.get_secret_value() if bot.token else ""
+    main = bot is settings.channels.telegram
     config = TelegramConfig(
         token,
         base_url=bot.base_url,
         base_file_url=bot.base_file_url,
         mention=settings.groups.mention,
+        mode=bot.mode,
+        public_url=settings.http.public_url or "",
+        webhook_path=TELEGRAM_PATH if main else f"{TELEGRAM_PATH}/{token.partition(':')[0]}",
+        webhook_secret=bot.webhook_secret.get_secret_value() if bot.webhook_secret else "",
+        reactions=bot.reactions,
         overrides=settings.groups.mentions("telegram", token.partition(":")[0]),
     )
     return TelegramChannel(config)

@@ -7,8 +7,16 @@ configured that is not enforced. Secrets are `SecretStr`: printing settings neve
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
+from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, Field, PrivateAttr, SecretStr, ValidationError
+from pydantic import (
+    AfterValidator,
+    Field,
+    PrivateAttr,
+    SecretStr,
+    ValidationError,
+    model_validator,
+)
 
 from gateway.problems import SettingsError
 from gateway.settings_access import Access
@@ -23,6 +31,7 @@ from gateway.settings_fields import (
     bare,
     chat_id,
     database_address,
+    fault,
     only,
     zone,
 )
@@ -151,6 +160,20 @@ class Settings(Section):
     mcp: Mcp = Mcp()
     schedules: Annotated[tuple[object, ...], only([])] = ()
     engine: Engine = Engine()
+
+    @model_validator(mode="after")
+    def _reachable(self) -> "Settings":
+        key, address = self.channels.telegram.hooked(), self.http.public_url
+        if not key:
+            return self
+        if address is None:
+            cure = "set `http.public_url` to the address where Telegram reaches this server, or use polling"
+            raise fault("webhook mode needs http.public_url", cure, f"channels.telegram.{key}")
+        parts = urlsplit(address)
+        if parts.scheme != "https" and parts.hostname not in {"127.0.0.1", "localhost", "::1"}:
+            cure = "write https://…; Telegram posts to nothing else"
+            raise fault("webhook mode needs https", cure, "http.public_url")
+        return self
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(Document("settings"), Path.cwd()))
 

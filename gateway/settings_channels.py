@@ -6,20 +6,37 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from channels import registry
-from gateway.settings_fields import PositiveInt, Secret, Section, Text, fault, only, url
+from gateway.settings_fields import PositiveInt, Secret, Section, Text, fault, url
 
 _TELEGRAM_TOKEN = re.compile(r"\d+:[A-Za-z0-9_-]+")
+_WEBHOOK_SECRET = re.compile(r"[A-Za-z0-9_-]{1,256}")
 
 
 class TelegramBot(Section):
-    """A Telegram bot. The base addresses are Telegram's own or those of a local Bot API server."""
+    """A Telegram bot. The base addresses are Telegram's own or those of a local Bot API server.
+
+    `mode` webhook: Telegram posts to `http.public_url`, with `webhook_secret` as its proof. `reactions`: messages in
+    groups are marked when an answer takes a while, and when it is there.
+    """
 
     enabled: bool = False
     token: Secret = None
-    mode: Annotated[str, only("polling")] = "polling"
+    mode: Literal["polling", "webhook"] = "polling"
     base_url: Annotated[str, AfterValidator(url)] = "https://api.telegram.org/bot"
     base_file_url: Annotated[str, AfterValidator(url)] = "https://api.telegram.org/file/bot"
     webhook_secret: Secret = None
+    reactions: bool = True
+
+    @model_validator(mode="after")
+    def _secret(self) -> "TelegramBot":
+        secret = self.webhook_secret.get_secret_value() if self.webhook_secret else ""
+        if self.enabled and self.mode == "webhook" and not secret:
+            cure = "set `webhook_secret` or TELEGRAM_WEBHOOK_SECRET to a long random word"
+            raise fault("webhook mode needs a webhook_secret", cure, "webhook_secret")
+        if secret and not _WEBHOOK_SECRET.fullmatch(secret):
+            cure = "use 1 to 256 of A-Z, a-z, 0-9, _ and -"
+            raise fault("Telegram does not take this secret", cure, "webhook_secret")
+        return self
 
     @model_validator(mode="after")
     def _token(self) -> "TelegramBot":
@@ -50,6 +67,13 @@ class Telegram(TelegramBot):
     def bots(self) -> list[TelegramBot]:
         """The bots that are switched on."""
         return [bot for bot in (self, *self.accounts.values()) if bot.enabled]
+
+    def hooked(self) -> str:
+        """The key of the first bot in webhook mode, dotted; empty for none."""
+        if self.enabled and self.mode == "webhook":
+            return "mode"
+        names = (n for n, bot in self.accounts.items() if bot.enabled and bot.mode == "webhook")
+        return next((f"accounts.{name}.mode" for name in names), "")
 
 
 class SlackBot(Section):

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from agent_core.models.catalog import PROVIDERS, Kind
 from gateway.settings_fields import (
@@ -22,10 +22,11 @@ _ALWAYS = ("anthropic", "openai", "gemini")
 
 
 class Override(Section):
-    """Facts about one model that win over the catalogue: tokens, and US dollars per million tokens."""
+    """Facts about one model that win over the catalogue: tokens, whether it sees pictures, US dollars per million."""
 
     context_window: PositiveInt | None = None
     max_output_tokens: PositiveInt | None = None
+    vision: bool | None = None
     input_per_mtok: Money | None = None
     output_per_mtok: Money | None = None
     cache_read_per_mtok: Money | None = None
@@ -43,10 +44,11 @@ class Provider(Section):
 
 
 class Models(Section):
-    """Which models answer, in which order, and where they are reached."""
+    """Which models answer, in which order, and where they are reached. `transcriber` hears voice messages."""
 
     default: ModelName = "auto"
     fallback: tuple[ModelName, ...] = ()
+    transcriber: Annotated[ModelName | None, BeforeValidator(lambda v: v or None)] = None
     overrides: dict[str, Override] = Field(default_factory=dict)
     providers: dict[ProviderName, Provider] = Field(default_factory=dict)
 
@@ -57,7 +59,8 @@ class Models(Section):
         if not isinstance(data, dict) or not isinstance(data.get("providers", {}), dict):
             return data
         entries: dict[str, object] = dict(data.get("providers", {}))
-        named = (str(data.get("default", "")), *map(str, data.get("fallback") or ()))
+        single = (str(data.get(key) or "") for key in ("default", "transcriber"))
+        named = (*single, *map(str, data.get("fallback") or ()))
         for name in (*_ALWAYS, *(model.partition("/")[0] for model in named)):
             if name in PROVIDERS:
                 entries.setdefault(name, {})
@@ -71,7 +74,18 @@ class Models(Section):
         for index, model in enumerate((self.default, *self.fallback)):
             if model not in {"auto", "demo"}:
                 self._check(model, "default" if index == 0 else f"fallback.{index - 1}")
+        if self.transcriber is not None:
+            self._check_transcriber(self.transcriber)
         return self
+
+    def _check_transcriber(self, model: str) -> None:
+        if model in {"auto", "demo"}:
+            cure = "name one, such as openai/gpt-4o-mini-transcribe, or leave it null"
+            raise fault(f"{model} cannot transcribe", cure, "transcriber")
+        self._check(model, "transcriber")
+        if self.providers[model.partition("/")[0]].kind != "openai":
+            cure = "choose a provider that speaks OpenAI's API (/audio/transcriptions)"
+            raise fault(f"the provider of {model} does not transcribe", cure, "transcriber")
 
     def _check(self, model: str, key: str) -> None:
         name = model.partition("/")[0]

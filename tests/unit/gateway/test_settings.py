@@ -11,6 +11,10 @@ import pytest
 from gateway.problems import SettingsError
 from gateway.settings import Settings, load
 
+HOOKED = (
+    "version: 1\n"
+    "channels: {telegram: {enabled: true, token: '1:a', mode: webhook, webhook_secret: abc}}\n"
+)
 
 def written(folder: Path, text: str) -> Path:
     path = folder / "swarmgate.yaml"
@@ -190,7 +194,25 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\ndatabase: mysql://x\n", "2:11: database: is not a database address"),
         ("version: 1\ncontext: {policy: eager}\n", "is not supported by this version; remove it"),
         ("version: 1\nchannels: {slack: {enabled: true}}\n", "slack is enabled but has no bot_token"),
-        ("version: 1\nchannels: {telegram: {mode: webhook}}\n", "is not supported by this version"),
+        (
+            "version: 1\nchannels: {telegram: {enabled: true, token: '1:a', mode: webhook}}\n",
+            "webhook mode needs a webhook_secret; set `webhook_secret` or TELEGRAM_WEBHOOK_SECRET",
+        ),
+        (
+            "version: 1\nchannels: {telegram: {webhook_secret: 'with space'}}\n",
+            "2:39: channels.telegram.webhook_secret: Telegram does not take this secret",
+        ),
+        (HOOKED, "2:58: channels.telegram.mode: webhook mode needs http.public_url; set `http.publ"),
+        (
+            HOOKED + "http: {public_url: 'http://bot.example'}\n",
+            "3:20: http.public_url: webhook mode needs https; write https://",
+        ),
+        ("version: 1\nmodels: {transcriber: auto}\n", "auto cannot transcribe; name one, such as"),
+        ("version: 1\nmodels: {transcriber: openai/x}\n", "openai/x needs an API key"),
+        (
+            "version: 1\nmodels: {transcriber: anthropic/x, providers: {anthropic: {api_key: k}}}\n",
+            "2:23: models.transcriber: the provider of anthropic/x does not transcribe",
+        ),
         ("version: 1\nmemory: {enabled: no}\n", "is not supported by this version"),
         ("version: 1\nschedules: [{at: noon}]\n", "schedules: is not supported by this version"),
         ("version: 1\nmodels: {default: gpt}\n", "2:19: models.default: 'gpt' is not a model"),

@@ -1,0 +1,84 @@
+"""A channel that hands files over, pictures to send, and a model that may be blind: for tests of what files become."""
+
+import asyncio
+import io
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from agent_core.models.scripted import INFO, ScriptedModel
+from channels.base import Mark
+from channels.errors import Refused
+from channels.types import Address, Attachment
+from tests.house import House
+from tests.loopback import Loopback
+
+
+class Files(Loopback):
+    """A loopback channel whose attachments can be fetched. `fetched` counts; `broken` refs raise; `gate` holds up."""
+
+    def __init__(self, **more: Any) -> None:
+        super().__init__(**more)
+        self.files: dict[str, bytes] = {}
+        self.fetched: list[str] = []
+        self.broken: dict[str, Exception] = {}
+        self.gate: asyncio.Event | None = None
+        self.marks: list[tuple[str, Mark | None]] = []
+
+    def put(self, name: str, media_type: str, data: bytes) -> Attachment:
+        """A file that somebody is about to send."""
+        ref = f"ref-{len(self.files)}-{name}"
+        self.files[ref] = data
+        return Attachment(name, media_type, ref=ref, size=len(data))
+
+    async def download(self, attachment: Attachment, limit: int) -> bytes:
+        assert attachment.ref is not None
+        self.fetched.append(attachment.ref)
+        if self.gate is not None:
+            await self.gate.wait()
+        if error := self.broken.get(attachment.ref):
+            raise error
+        data = self.files[attachment.ref]
+        if len(data) > limit or (attachment.size or 0) > limit:
+            raise Refused(f"larger than {limit}")
+        return data
+
+    async def react(self, address: Address, message_id: str, mark: Mark | None) -> None:
+        self.marks.append((message_id, mark))
+
+
+class Ears:
+    """A Transcriber that hears what it is told to."""
+
+    def __init__(self, hears: Callable[[bytes], str]) -> None:
+        self.hears = hears
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
+        return self.hears(data)
+
+    async def close(self) -> None:
+        return
+
+
+def blind(*answers: str) -> ScriptedModel:
+    """A model that cannot see."""
+    return ScriptedModel(answers, info=replace(INFO, name="scripted/blind", vision=False))
+
+
+def drawn(width: int = 40, height: int = 30, form: str = "PNG", **more: Any) -> bytes:
+    """A picture."""
+    from PIL import Image
+
+    out = io.BytesIO()
+    Image.new("RGB", (width, height), (200, 30, 30)).save(out, form, **more)
+    return out.getvalue()
+
+
+def media_house(db: Any, script: Any, **more: Any) -> tuple[House, Files]:
+    """A house on such a channel."""
+    channel = Files()
+    ears = more.pop("ears", None)
+    house = House(db, script, channel=channel, **more)
+    house.runner.transcriber = lambda: ears
+    house.runner.__post_init__()
+    return house, channel
