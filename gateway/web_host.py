@@ -16,12 +16,13 @@ from sqlalchemy import Connection, func, select
 from agent_core.ports import Clock
 from agent_core.storage.statements import load_blob
 from agent_core.storage.tables import Session
-from channels.types import Address, Button, Kind, Step
+from channels.types import Address, Kind, Step
 from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
 from gateway import conversation, inbox
 from gateway.commands import Commands
 from gateway.db import Database
 from gateway.http.auth import CookieSessions
+from gateway.outbox import button_of
 from gateway.tables import Conversation, Inbox, Outbox, OutboxStatus
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
@@ -150,6 +151,6 @@ def _said(row: Any) -> HistoryItem:
         body["text"],
         row.sent_at or row.at,
         files=[FileItem(*entry) for entry in body["files"]],
-        buttons=[Button(*entry) for entry in body["buttons"]],
-        steps=[Step(*entry) for entry in body["steps"]],
+        buttons=[button_of(entry) for entry in body["buttons"]],
+        steps=[Step(*entry) for entry in body.get("steps", ())],
     )
