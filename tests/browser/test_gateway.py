@@ -49,6 +49,14 @@ async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Run
     assert gateway.errors() == []
 
 
+@pytest_asyncio.fixture(loop_scope="session")
+async def gateway(tmp_path: Path) -> AsyncIterator[RunningGateway]:
+    """One that the walk starts and ends itself."""
+    gateway = RunningGateway(tmp_path)
+    yield gateway
+    await gateway.kill()
+
+
 @pytest_asyncio.fixture(loop_scope="session", scope="module")
 async def cookies(running: RunningGateway, browser: Browser) -> list[dict[str, object]]:
     """What the printed link buys in a browser."""
@@ -213,9 +221,8 @@ async def test_a_second_tab_sees_the_same_while_it_happens(
 
 @on_phone
 async def test_a_killed_gateway_is_reconnected_to_and_answers_once(
-    page: Page, tmp_path: Path, pictures: Path | None
+    page: Page, gateway: RunningGateway, pictures: Path | None
 ) -> None:
-    gateway = RunningGateway(tmp_path)
     walk = Walk(page, await gateway.start(), pictures)
     await walk.log_in()
     await walk.ask(GOOG)
