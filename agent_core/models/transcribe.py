@@ -14,7 +14,23 @@ from agent_core.models.failures import of_status
 OPENAI = "https://api.openai.com/v1"
 CONNECT_SECONDS = 10.0
 TOTAL_SECONDS = 90.0  # a voice message of some minutes takes about ten
-MAX_BYTES = 25 * 2**20  # the limit of OpenAI's own endpoint
+# The endpoint goes by the ending of the name, and knows these (OpenAI's page on speech to text).
+ENDINGS = (".flac", ".mp3", ".mp4", ".mpeg", ".mpga", ".m4a", ".ogg", ".wav", ".webm")
+_BY_TYPE = {
+    "ogg": ".ogg",
+    "opus": ".ogg",
+    "mpeg": ".mp3",
+    "mp3": ".mp3",
+    "mp4": ".m4a",
+    "m4a": ".m4a",
+    "x-m4a": ".m4a",
+    "wav": ".wav",
+    "x-wav": ".wav",
+    "wave": ".wav",
+    "webm": ".webm",
+    "flac": ".flac",
+    "x-flac": ".flac",
+}
 
 
 class OpenAITranscriber:
@@ -47,7 +63,9 @@ class OpenAITranscriber:
     async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
         """See ports.Transcriber. Raises a ModelError."""
         form = aiohttp.FormData({"model": self._model, "response_format": "json"})
-        form.add_field("file", io.BytesIO(data), filename=name, content_type=media_type)
+        form.add_field(
+            "file", io.BytesIO(data), filename=named(name, media_type), content_type=media_type
+        )
         try:
             async with self._ready().post(self._url, data=form) as response:
                 body = await response.read()
@@ -74,6 +92,14 @@ class OpenAITranscriber:
                 headers=headers, timeout=self._timeout, trust_env=True
             )
         return self._session
+
+
+def named(name: str, media_type: str) -> str:
+    """The name with an ending that the endpoint knows, where the media type tells one."""
+    if name.lower().endswith(ENDINGS):
+        return name
+    kind = media_type.partition(";")[0].partition("/")[2].lower()
+    return f"{name}{_BY_TYPE.get(kind, '')}"
 
 
 def _said(body: bytes) -> str:

@@ -20,6 +20,8 @@ STOPS = {
     "max_tokens": "length",
     "refusal": "content_filter",
 }
+# By the ending of the name, whatever the media type: the API's page on speech to text.
+HEARD = (".flac", ".mp3", ".mp4", ".mpeg", ".mpga", ".m4a", ".ogg", ".wav", ".webm")
 
 
 class OpenAITwin(Twin, ScriptBook):
@@ -34,6 +36,7 @@ class OpenAITwin(Twin, ScriptBook):
         reasoning: field of reasoning deltas.
         needs_reasoning: calls must come back with reasoning_content, as DeepSeek's thinking mode demands.
         plain: answers come as one JSON body though a stream was asked for.
+        hears: what is heard in voice messages.
     """
 
     name = "openai"
@@ -54,12 +57,14 @@ class OpenAITwin(Twin, ScriptBook):
         self.reasoning = "reasoning_content"
         self.needs_reasoning = False
         self.plain = False
+        self.hears = "hello"
         self.disconnects = 0
 
     def add_routes(self, app: web.Application) -> None:
         """Add the API."""
         app.router.add_post("/v1/chat/completions", self._chat)
         app.router.add_get("/v1/models", self._models)
+        app.router.add_post("/v1/audio/transcriptions", self._hear)
 
     @property
     def finished(self) -> list[Answered]:
@@ -72,6 +77,20 @@ class OpenAITwin(Twin, ScriptBook):
             for n in self.models or ["twin-model"]
         ]
         return web.json_response({"object": "list", "data": rows})
+
+    async def _hear(self, request: web.Request) -> web.Response:
+        call = request[CALL]
+        if refused := self._refused(request, call.params):
+            return refused
+        file = call.files.get("file")
+        if file is None or not call.params.get("model"):
+            self.violation("a transcription without file or model")
+            return error(400, "Missing required parameter: 'file'", param="file")
+        if not file.name.endswith(HEARD):
+            return error(400, f"Invalid file format. Supported formats: {HEARD}", param="file")
+        if not file.data:
+            return error(400, "Audio file might be corrupted or unsupported.", param="file")
+        return web.json_response({"text": self.hears})
 
     def _refused(self, request: web.Request, body: dict[str, Any]) -> web.Response | None:
         given = request.headers.get("authorization", "").removeprefix("Bearer ")
