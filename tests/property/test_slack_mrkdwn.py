@@ -77,4 +77,3 @@ def test_nothing_invisible_is_left_over(text: str) -> None:
 def test_blocks_are_valid_at_length(text: str) -> None:
     check(text)
     check(text, 200)
-    check_preview(text)
