@@ -3,6 +3,7 @@
 SwarmgateError
 ├── Fenced                 another run owns this conversation now: stop, write nothing
 ├── Reload                 a commit went through unseen: read the rows again and go on
+├── Waiting                the run can go no further until a person has answered
 ├── LimitReached           a limit of the preset ended the run (carries which)
 └── ModelError             a model call failed (carries provider, whether it may be retried)
     ├── ModelAuthRefused   the key is refused: never retried, never switched
@@ -31,6 +32,10 @@ class Fenced(SwarmgateError):
 
 class Reload(SwarmgateError):
     """A commit went through although its answer was lost; the rows must be read again."""
+
+
+class Waiting(SwarmgateError):
+    """A person has been asked; the run ends here and goes on from its rows once there is an answer."""
 
 
 class LimitReached(SwarmgateError):

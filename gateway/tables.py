@@ -19,11 +19,12 @@ from agent_core.storage.tables import BigId, UtcDateTime
 
 
 class InboxStatus(IntEnum):
-    """States of an inbox row."""
+    """States of an inbox row. WAITING: of a turn that waits for a person; nothing is to be done for it now."""
 
     NEW = 0
     IN_TURN = 1
     DONE = 2
+    WAITING = 3
 
 
 class OutboxStatus(IntEnum):

@@ -3,6 +3,7 @@
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools.analysis import analysis_tools
+from agent_core.tools.ask import ask_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.market import market_tools
 from agent_core.tools.registry import Registry, foreign_tools
@@ -16,6 +17,7 @@ def toolbox() -> Registry:
             *market_tools(sources),
             *analysis_tools(sources),
             *chart_tools(sources),
+            *ask_tools(),
             *foreign_tools(),
         ]
     )

@@ -22,6 +22,7 @@ from gateway import conversation, inbox
 from gateway.commands import Commands
 from gateway.db import Database
 from gateway.http.auth import CookieSessions
+from gateway.identity import principal_of
 from gateway.outbox import button_of
 from gateway.tables import Conversation, Inbox, Outbox, OutboxStatus
 
@@ -85,7 +86,7 @@ class GatewayWebHost:
 
     async def file(self, person: str, ref: str) -> FileData:
         """See WebHost."""
-        found = await self._db.read(lambda conn: load_blob(conn, f"web:{person}", ref))
+        found = await self._db.read(lambda conn: _file(conn, f"web:{person}", ref))
         if found is None:
             raise KeyError(ref)
         return FileData(*found)
@@ -93,6 +94,14 @@ class GatewayWebHost:
     def commands(self, language: str) -> Sequence[tuple[str, str]]:
         """See WebHost."""
         return self._commands.menu("zh" if language == "zh" else "en")
+
+
+def _file(conn: Connection, person: str, ref: str) -> tuple[bytes, str, str] | None:
+    """A file of this person, or of the one they are linked with: a turn's files are its principal's."""
+    for owner in dict.fromkeys((person, principal_of(conn, person))):
+        if found := load_blob(conn, owner, ref):
+            return found
+    return None
 
 
 def _sessions(conn: Connection, owner: str) -> list[SessionItem]:
@@ -138,7 +147,7 @@ def _history(conn: Connection, lane: str) -> list[HistoryItem]:
 
 
 def _asked(item: inbox.Item) -> HistoryItem | None:
-    if item.kind is Kind.BUTTON:
+    if item.kind is not Kind.MESSAGE:
         return None
     return HistoryItem(item.key, "user", item.text, item.at)
 

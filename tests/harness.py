@@ -14,6 +14,7 @@ from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Agent, Delegation, Limits, Team
 from agent_core.storage.statements import load_rows
+from agent_core.tools.ask import ask_tools
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.types import Row, RowKind, ToolUse
@@ -97,7 +98,10 @@ def delegate(to: str, task: str = "look", call_id: str = "d1", **more: object) -
 
 @dataclass
 class Toolbox:
-    """Tools that note their calls: `echo` and `slow` are safe, `order` is neither safe nor idempotent."""
+    """Tools that note their calls: `echo` and `slow` are safe, `order` is neither safe nor idempotent.
+
+    `pay` needs an approval.
+    """
 
     calls: list[tuple[str, str]] = field(default_factory=list)
     running: int = 0
@@ -105,7 +109,28 @@ class Toolbox:
     gate: asyncio.Event = field(default_factory=asyncio.Event)
 
     def registry(self) -> Registry:
-        return Registry([self._echo(), self._slow(), self._order(), self._fail(), self._hang()])
+        own = [self._echo(), self._slow(), self._order(), self._fail(), self._hang(), self._pay()]
+        return Registry([*own, *ask_tools()])
+
+    def _pay(self) -> ToolSpec:
+        @tool(
+            title={"en": "Pay", "zh": "付款"},
+            concurrency_safe=False,
+            idempotent=False,
+            requires_approval=True,
+            effect="trade",
+        )
+        async def pay(ctx: ToolContext, to: str, amount: int = 1) -> ToolOutput:
+            """Pay somebody.
+
+            Args:
+                to: Whom.
+                amount: How much.
+            """
+            self.calls.append(("pay", f"{to} {amount}"))
+            return ToolOutput(f"paid {amount} to {to}")
+
+        return pay
 
     def _echo(self) -> ToolSpec:
         @tool(title={"en": "Echo", "zh": "回声"})

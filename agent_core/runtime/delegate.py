@@ -17,6 +17,7 @@ from agent_core.errors import ModelError, ModelTimeout
 from agent_core.events import AgentFinished, AgentStarted
 from agent_core.models.tokens import of_text
 from agent_core.ports import Journal, Model
+from agent_core.runtime.asking import waited
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.policy import Next, decide
@@ -161,8 +162,8 @@ async def _attempt(desk: _Desk, child: Journal, task: str, context: str, model: 
         first = NewRow(RowKind.USER, user(text), ref="task", meta={"context_truncated": cut})
         rows = list(await child.append([first]))
     run = _child_run(desk, child, model)
-    # Only time in which the agent could work counts: a restart in between does not (DESIGN.md 4).
-    before = (rows[-1].at - rows[0].at).total_seconds()
+    # Only time in which the agent could work counts: no restart, and no waiting for a person (DESIGN.md 4).
+    before = max(0.0, (rows[-1].at - rows[0].at).total_seconds() - waited(rows))
     began = run.clock.monotonic()
     outcome, last = await _guarded(run, max(0.0, desk.agent.limits.time - before), before)
     outcome = replace(
@@ -188,6 +189,7 @@ def _child_run(desk: _Desk, child: Journal, fallback_model: str) -> Run:
         label=agent.id,
         streamed="",
         intents=set(),
+        granted={},
         deadline=parent.clock.monotonic() + agent.limits.time,
     )
 

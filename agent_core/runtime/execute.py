@@ -3,19 +3,21 @@
 Neighbouring concurrency-safe calls run side by side, at most five; others alone; the order of
 batches is the order of the calls (TGV-2). Each call has an intent row before it runs (TGV-10):
 found again without a result after a crash, a call that is not idempotent is answered "outcome
-unknown" and never repeated. A tool's failure is a result for the model.
+unknown" and never repeated. A tool's failure is a result for the model. A call that waits for a
+person (asking.py) ends the run with `Waiting`, once the others of its batch have their results.
 """
 
 import asyncio
 import logging
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 
-from agent_core.errors import Fenced, Reload
+from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolProgress, ToolStarted
 from agent_core.ports import NewBlob
+from agent_core.runtime.asking import allowed, asks, consult
 from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
 from agent_core.runtime.restrict import WHY, End, restriction
 from agent_core.runtime.run import Run
@@ -58,6 +60,7 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     if not pending:
         return []
     started = {row.ref for row in stored if row.kind is RowKind.INTENT} - run.intents
+    begun = allowed(stored)
     earlier = [
         c for c in made_calls(stored, message_row.turn_id) if c not in message_row.message.calls
     ]
@@ -70,7 +73,9 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     new: list[Row] = []
     for batch in _batches(run, runnable):
         new += await _announce(run, [c for c in batch if c.id not in started])
-        new += await _run_batch(run, batch, started, {c.id: limits.reason(c.name) for c in batch})
+        asking = {c.id for c in batch if asks(_spec(run, c))}
+        known = (started - asking) | (begun & asking)
+        new += await _run_batch(run, batch, known, {c.id: limits.reason(c.name) for c in batch})
     for call in pending:
         if call.id in looped:
             done = _Done(_failure(call, TRIPPED), meta={"guard": "doom_loop"})
@@ -101,11 +106,11 @@ def _batches(run: Run, calls: Sequence[ToolUse]) -> list[list[ToolUse]]:
 
 
 def _is_safe(spec: ToolSpec | None) -> bool:
-    return spec is None or spec.concurrency_safe
+    return spec is None or (spec.concurrency_safe and not asks(spec))
 
 
 def _spec(run: Run, call: ToolUse) -> ToolSpec | None:
-    return run.tools.get(ALIASES.get(call.name, call.name))
+    return run.granted.get(call.id) or run.tools.get(ALIASES.get(call.name, call.name))
 
 
 def _intents(run: Run, calls: Sequence[ToolUse]) -> list[NewRow]:
@@ -125,16 +130,23 @@ async def _run_batch(
         return [await _run_one(run, batch[0], started, refusals)]
     slots = asyncio.Semaphore(WORKERS)
 
-    async def one(call: ToolUse) -> Row:
+    async def one(call: ToolUse) -> Row | Waiting:
         async with slots:
-            return await _run_one(run, call, started, refusals)
+            try:
+                return await _run_one(run, call, started, refusals)
+            except Waiting as e:  # the others of the batch go on; TaskGroup would cancel them
+                return e
 
     try:
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(one(call)) for call in batch]
     except* (Fenced, Reload) as left:  # one is enough to know; the group has cancelled the others
         raise left.exceptions[0] from None
-    return sorted((task.result() for task in tasks), key=lambda row: row.seq)
+    rows = [task.result() for task in tasks]
+    for row in rows:
+        if isinstance(row, Waiting):
+            raise row
+    return sorted((row for row in rows if isinstance(row, Row)), key=lambda row: row.seq)
 
 
 async def _run_one(
@@ -147,6 +159,21 @@ async def _run_one(
         return await _store(run, _Done(_failure(call, f"There is no tool {call.name!r} here.")))
     if call.id in started and not spec.idempotent:
         return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
+    if not asks(spec) or call.args is None:
+        return await _carry_out(run, call, spec)
+    try:
+        settled = await consult(run, call, spec, started)
+    except ToolFailure as e:
+        return await _store(run, _Done(_failure(call, str(e))))
+    if settled.call is not None:
+        return await _carry_out(run, settled.call, spec, settled.meta)
+    result = ToolResult(call.id, call.name, settled.result, is_error=not settled.ok)
+    return await _store(run, _Done(result, meta=settled.meta))
+
+
+async def _carry_out(
+    run: Run, call: ToolUse, spec: ToolSpec, meta: dict[str, object] | None = None
+) -> Row:
     began = run.clock.monotonic()
     run.emit(
         ToolStarted(
@@ -154,6 +181,8 @@ async def _run_one(
         )
     )
     done = await _outcome(run, call, spec)
+    if meta:
+        done = replace(done, meta=(done.meta or {}) | meta)
     row = await _store(run, done)
     seconds = run.clock.monotonic() - began
     result = done.result
@@ -184,8 +213,8 @@ async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
     try:
         async with asyncio.timeout(None if math.isinf(seconds) else seconds):
             output = await spec.call(_context(run, call), call.args)
-    except (Fenced, Reload):
-        raise  # of a delegation: its rows belong to somebody else, or must be read again
+    except (Fenced, Reload, Waiting):
+        raise  # of a delegation: its rows are somebody else's, must be read again, or wait for a person
     except ToolFailure as e:
         return _Done(_failure(call, str(e)))
     except TimeoutError:

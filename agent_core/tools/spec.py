@@ -122,12 +122,16 @@ class ToolSpec:
         """The tool's name for people."""
         return self.title.get(language) or self.title.get("en") or self.name
 
-    async def call(self, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
-        """Validate the arguments and run. Raises ToolFailure for arguments that do not fit."""
+    def check(self, args: dict[str, Any]) -> BaseModel:
+        """The arguments, validated. Raises ToolFailure for those that do not fit."""
         try:
-            checked = self.arguments.model_validate(args)
+            return self.arguments.model_validate(args)
         except ValidationError as e:
             raise ToolFailure(_complaint(self.name, e)) from e
+
+    async def call(self, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
+        """Validate the arguments and run. Raises ToolFailure for arguments that do not fit."""
+        checked = self.check(args)
         fields = {name: getattr(checked, name) for name in type(checked).model_fields}
         return await self.run(ctx, **fields)
 
