@@ -4,7 +4,17 @@ from typing import Annotated
 
 import typer
 
-from gateway.cli import check, discord_invite, init, models, outbox, presets, sessions, slack_manifest, users
+from gateway.cli import (
+    check,
+    discord_invite,
+    init,
+    models,
+    outbox,
+    presets,
+    sessions,
+    slack_manifest,
+    users,
+)
 from gateway.cli.options import Config, Json
 
 app = typer.Typer(
