@@ -12,53 +12,50 @@ import pytest
 from tests.scenario.process import Done, command, environment
 from tests.twins.telegram import TelegramTwin
 
-TELEGRAM = "channels: {telegram: {enabled: true, token: %s}}"
-
 
 @dataclass(frozen=True, slots=True)
 class Wrong:
-    """Lines of a settings file, and what is said about them: key, line, and words of message and cure."""
+    """A line of a settings file, and what is said about it: key, and words of message and cure."""
 
     text: str
     key: str
-    line: int
     words: tuple[str, ...]
 
 
-WRONG = {
-    "unknown key": Wrong("htpp: {port: 1}", "htpp", 2, ("unknown key", "did you mean `http`?")),
-    "unknown key below": Wrong(
-        "http: {prot: 1}", "http.prot", 2, ("unknown key", "did you mean `port`?")
-    ),
-    "bad token": Wrong(
-        TELEGRAM % "nonsense",
+# Mistakes that can stand in one file: all are told at once.
+TOGETHER = [
+    Wrong("htpp: {port: 1}", "htpp", ("unknown key", "did you mean `http`?")),
+    Wrong("http: {prot: 1}", "http.prot", ("unknown key", "did you mean `port`?")),
+    Wrong(
+        "channels: {telegram: {enabled: true, token: nonsense}}",
         "channels.telegram.token",
-        2,
         ("not a Telegram bot token", "@BotFather"),
     ),
-    "no token": Wrong(TELEGRAM % "''", "channels.telegram.token", 2, ("token", "@BotFather")),
-    "missing variable": Wrong(
-        "http: {port: '${NO_SUCH_PORT}'}",
-        "http.port",
-        2,
-        ("NO_SUCH_PORT is not set", "set NO_SUCH_PORT"),
+    Wrong(
+        "presets_dir: '${NO_SUCH_FOLDER}'",
+        "presets_dir",
+        ("NO_SUCH_FOLDER is not set", "set NO_SUCH_FOLDER"),
     ),
-    "unknown preset": Wrong("preset: tradng-desk", "preset", 2, ("tradng-desk", "trading-desk")),
-    "unknown provider": Wrong(
+    Wrong(
         "models: {default: antropic/claude-x}",
         "models.default",
-        2,
         ("antropic", "did you mean anthropic"),
     ),
-    "model without a provider": Wrong("models: {default: gpt}", "models.default", 2, ("gpt",)),
-    "no key": Wrong(
+    Wrong("sessions: {max_running: many}", "sessions.max_running", ("whole number",)),
+]
+ALONE = [
+    Wrong(
+        "channels: {telegram: {enabled: true, token: ''}}",
+        "channels.telegram.token",
+        ("no token", "@BotFather"),
+    ),
+    Wrong("preset: tradng-desk", "preset", ("tradng-desk", "trading-desk")),
+    Wrong(
         "models: {default: anthropic/claude-sonnet-4-5}",
         "models.providers.anthropic.api_key",
-        2,
         ("needs an API key", "ANTHROPIC_API_KEY"),
     ),
-    "wrong kind": Wrong("http: {port: eighty}", "http.port", 2, ("whole number",)),
-}
+]
 
 
 async def run(folder: Path, text: str) -> Done:
@@ -75,14 +72,24 @@ def one_line(done: Done) -> dict[str, Any]:
     return said
 
 
-@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-async def test_a_wrong_setting_is_named_with_its_place_and_cure(tmp_path: Path, wrong: Wrong):
-    said = one_line(await run(tmp_path, wrong.text))
-    assert (said["file"], said["key"]) == ("swarmgate.yaml", wrong.key)
-    assert said["line"] == wrong.line
+def names(said: dict[str, Any], wrong: Wrong, line: int) -> None:
+    assert (said["file"], said["key"], said["line"]) == ("swarmgate.yaml", wrong.key, line)
     assert said["cure"]
     text = f"{said['event']} {said['cure']}"
     assert all(word in text for word in wrong.words), text
+
+
+async def test_wrong_settings_are_each_named_with_place_and_cure(tmp_path: Path):
+    done = await run(tmp_path, "\n".join(wrong.text for wrong in TOGETHER))
+    assert done.code == 2
+    assert len(done.problems) == len(TOGETHER), done.err
+    for line, (said, wrong) in enumerate(zip(done.problems, TOGETHER, strict=True), start=2):
+        names(said, wrong, line)
+
+
+@pytest.mark.parametrize("wrong", ALONE, ids=lambda wrong: wrong.key)
+async def test_a_wrong_setting_is_named_with_its_place_and_cure(tmp_path: Path, wrong: Wrong):
+    names(one_line(await run(tmp_path, wrong.text)), wrong, 2)
 
 
 async def test_a_missing_settings_file_is_named(tmp_path: Path):
