@@ -32,7 +32,7 @@ class MessageMark:
         self._address = begun.lane.address
         self._message = begun.item.message_id
         self._sleep = sleep
-        self._set = False
+        self._set = begun.resumed  # then an earlier run may have set it
         self._channel = channel if isinstance(channel, CanReact) else None
         self._task: asyncio.Task[None] | None = None
         if self._channel is not None and self._message and not begun.lane.private:

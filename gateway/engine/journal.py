@@ -1,25 +1,13 @@
-"""agent_core.ports.Journal over the database: appends, steering and the end of a turn, each one fenced transaction.
+"""The journal of a turn: what steers messages in, waits for a person, and ends the turn, each in one transaction."""
 
-The fence (fence.py) refuses an older run and waits outages out; here stands what each transaction holds.
-"""
-
-import asyncio
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 from sqlalchemy import Connection
 
-from agent_core.errors import Reload
-from agent_core.ports import Answer, Ask, NewBlob
 from agent_core.storage.statements import (
-    add_blob,
-    add_usage,
-    append_rows,
     close_turn,
-    ensure_session,
-    load_blob,
-    load_rows,
 )
 from agent_core.types import (
     ArtifactRef,
@@ -35,214 +23,12 @@ from gateway import inbox, outbox, questions
 from gateway.decided import cancel_questions
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
+from gateway.engine.session_journal import SessionJournal
 from gateway.media import Brought
 from gateway.outbox import Draft
 from gateway.questions import Desk
 from gateway.router import route
 from gateway.turn_files import TurnFiles
-
-
-class SessionJournal:
-    """The journal of one session within a turn; `root` of the turn or a child of it."""
-
-    def __init__(
-        self,
-        fence: Fence,
-        *,
-        session_id: str,
-        turn_id: int,
-        owner: str,
-        rows: Sequence[Row] | None = None,
-        parent: str | None = None,
-        agent: str | None = None,
-        desk: Desk | None = None,
-        open_questions: set[int] | None = None,
-    ) -> None:
-        self._fence = fence
-        self._session_id = session_id
-        self._turn_id = turn_id
-        self._owner = owner
-        self._rows: list[Row] | None = None if rows is None else list(rows)
-        self._parent = parent
-        self._agent = agent
-        self._desk = desk
-        self._open = set() if open_questions is None else open_questions
-        self._one_at_a_time = asyncio.Lock()
-
-    @property
-    def session_id(self) -> str:
-        """See Journal."""
-        return self._session_id
-
-    @property
-    def turn_id(self) -> int:
-        """See Journal."""
-        return self._turn_id
-
-    async def rows(self) -> Sequence[Row]:
-        """See Journal."""
-        if self._rows is None:
-            self._rows = await self._fence.db.read(lambda conn: load_rows(conn, self._session_id))
-        return tuple(self._rows)
-
-    @property
-    def stored(self) -> tuple[Row, ...]:
-        """The rows that are known to be committed."""
-        return tuple(self._rows or ())
-
-    async def append(
-        self,
-        rows: Sequence[NewRow],
-        *,
-        usage: Usage | None = None,
-        model: str = "",
-        blobs: Sequence[NewBlob] = (),
-    ) -> Sequence[Row]:
-        """See Journal."""
-
-        def work(conn: Connection, after: int) -> list[Row]:
-            for blob in blobs:
-                add_blob(
-                    conn,
-                    owner=self._owner,
-                    session_id=self._session_id,
-                    blob=blob,
-                    now=self._fence.clock.now(),
-                )
-            return self._write(conn, after, rows, usage, model)
-
-        return await self._commit(work)
-
-    async def steer(self) -> Sequence[Row]:
-        """See Journal. A child session is never steered."""
-        return ()
-
-    async def finish(
-        self,
-        rows: Sequence[NewRow],
-        status: TurnStatus,
-        text: str,
-        artifacts: Sequence[ArtifactRef] = (),
-        *,
-        usage: Usage | None = None,
-        model: str = "",
-    ) -> None:
-        """See Journal. A child session only appends."""
-        del status, text, artifacts
-        await self.append(rows, usage=usage, model=model)
-
-    async def ask(self, ask: Ask) -> Answer:
-        """See Journal. The question row and its message are one commit; the turn waits in one of its own (`wait`),
-        since sub-agents beside this one may still be at work.
-        """
-        desk = self._desk
-        if desk is None:
-            raise RuntimeError("nobody can be asked in this journal")
-        found: list[tuple[Answer, tuple[int, Draft] | None]] = []
-
-        def work(conn: Connection, after: int) -> list[Row]:
-            del after
-            put = questions.put(
-                conn,
-                ask,
-                desk,
-                conversation_id=self._fence.conversation_id,
-                session_id=self._session_id,
-                turn_id=self._turn_id,
-                owner=self._owner,
-                now=self._fence.clock.now(),
-            )
-            found.append(put)
-            return []
-
-        await self._commit(work)
-        answer, letter = found[-1]
-        if answer.state == "open":
-            self._open.add(answer.question)
-        if letter is not None:
-            desk.posted(*letter, False)
-        return answer
-
-    async def wait(self) -> bool:
-        """See Journal. Only a turn's own journal waits."""
-        return False
-
-    def child(self, call_id: str, agent: str) -> "SessionJournal":
-        """See Journal."""
-        return SessionJournal(
-            self._fence,
-            session_id=f"{self._session_id}/{call_id}",
-            turn_id=self._turn_id,
-            owner=self._owner,
-            parent=self._session_id,
-            agent=agent,
-            desk=self._desk,
-            open_questions=self._open,
-        )
-
-    async def blob(self, blob_id: str) -> bytes:
-        """See Journal."""
-        found = await self._fence.db.read(lambda conn: load_blob(conn, self._owner, blob_id))
-        if found is None:
-            raise KeyError(blob_id)
-        return found[0]
-
-    def _write(
-        self,
-        conn: Connection,
-        after: int,
-        rows: Sequence[NewRow],
-        usage: Usage | None,
-        model: str,
-    ) -> list[Row]:
-        now = self._fence.clock.now()
-        if after == 0 and self._parent is not None:
-            ensure_session(
-                conn, self._session_id, self._owner, now, parent=self._parent, agent=self._agent
-            )
-        if usage is not None:
-            add_usage(
-                conn,
-                turn_id=self._turn_id,
-                session_id=self._session_id,
-                owner=self._owner,
-                model=model,
-                usage=usage,
-                now=now,
-            )
-        return append_rows(conn, self._session_id, self._turn_id, after, rows, now)
-
-    async def _commit(
-        self, work: Callable[[Connection, int], list[Row]], then: Callable[[], None] | None = None
-    ) -> list[Row]:
-        """Run `work` fenced, one at a time, and `then` once it is committed, also when its answer was lost.
-
-        A cancelled caller waits for the commit, so that memory and table agree.
-        """
-        task = asyncio.ensure_future(self._commit_in_order(work, then or _nothing))
-        try:
-            return await asyncio.shield(task)
-        except asyncio.CancelledError:
-            await asyncio.wait([task])
-            raise
-
-    async def _commit_in_order(
-        self, work: Callable[[Connection, int], list[Row]], then: Callable[[], None]
-    ) -> list[Row]:
-        async with self._one_at_a_time:
-            known = list(await self.rows())
-            after = known[-1].seq if known else 0
-
-            try:
-                added = await self._fence.write(
-                    lambda conn: work(conn, after), self._session_id, after
-                )
-            except Reload:
-                then()
-                raise
-            self._rows = [*known, *added]
-            then()
-            return added
 
 
 class TurnJournal(SessionJournal):
@@ -421,7 +207,3 @@ class TurnJournal(SessionJournal):
                     self._desk.posted(*letter, True)
 
         await self._commit(work, then)
-
-
-def _nothing() -> None:
-    """Nothing follows a commit."""

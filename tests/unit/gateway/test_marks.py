@@ -94,6 +94,7 @@ async def test_a_stopped_turn_loses_its_mark(db: Database) -> None:
     async with house:
         await house.say("x", **GROUP)
         await until(lambda: channel.marks)
+        clock.due.clear()
         await house.say("/stop", **GROUP)
         await house.quiet()
         assert channel.marks[-1] == ("77", None)
