@@ -76,6 +76,14 @@ BUILT_IN = {
             "channels.telegram.channel:TelegramChannel",
             "channels.telegram.config:TelegramConfig",
         ),
+        ChannelKind(
+            "slack", "channels.slack.channel:SlackChannel", "channels.slack.config:SlackConfig"
+        ),
+        ChannelKind(
+            "discord",
+            "channels.discord.channel:DiscordChannel",
+            "channels.discord.config:DiscordConfig",
+        ),
         ChannelKind("web", "channels.web.channel:WebChannel", hosted=True),
         ChannelKind("terminal", "channels.terminal.channel:TerminalChannel"),
     )

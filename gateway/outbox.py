@@ -207,6 +207,7 @@ class Letter:
     """A message that is ready, with what is visible of it.
 
     `rewritten`: it replaces one of the same row, whose message ids are known once that is sent.
+    `again`: an earlier process may have sent parts of it.
     """
 
     row_id: int
@@ -214,6 +215,7 @@ class Letter:
     body: str
     receipt: Receipt
     rewritten: bool = False
+    again: bool = False
 
 
 class Outbox:
@@ -258,7 +260,7 @@ class Outbox:
         draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
         ids = json.loads(row.ids)
         receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
-        self.send(Letter(row.id, row.lane, row.body, receipt))
+        self.send(Letter(row.id, row.lane, row.body, receipt, again=True))
 
     def letter(self, row_id: int, draft: Draft, receipt: Receipt | None = None) -> Letter:
         """The letter of a row that `put` stored; `receipt` when a preview opened it."""
@@ -342,7 +344,7 @@ class Outbox:
             except Ambiguous as e:
                 tries += 1
                 log.warning(
-                    "reply_perhaps_sent_twice", extra={"outbox": letter.row_id, "reason": str(e)}
+                    "reply_perhaps_sent", extra={"outbox": letter.row_id, "reason": str(e)}
                 )
             except ChannelError as e:
                 tries += 1
@@ -375,6 +377,8 @@ class Outbox:
             attachments=files,
             buttons=tuple(button_of(entry) for entry in body["buttons"]),
             reply_to=body["reply_to"],
+            id=f"o{letter.row_id}",
+            again=letter.again,
         )
 
     async def _mark(self, letter: Letter, status: OutboxStatus, error: str) -> None:

@@ -35,7 +35,9 @@ def platform_channels(settings: Settings, wiring: Wiring) -> list[Channel]:
     """Every bot that is switched on, in the order of the settings. Raises OperatorError, BadCredentials."""
     channels = settings.channels
     made: list[Channel] = [_telegram(settings, bot) for bot in channels.telegram.bots()]
-    made += [_slack(settings, bot, wiring) for bot in channels.slack.bots()]
+    made += [
+        _slack(settings, bot, wiring, number) for number, bot in enumerate(channels.slack.bots())
+    ]
     made += [_discord(settings, bot, wiring) for bot in channels.discord.bots()]
     made += [_foreign(name, values) for name, values in channels.foreign.items()]
     return made
@@ -62,7 +64,7 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
     return TelegramChannel(config)
 
 
-def _slack(settings: Settings, bot: SlackBot, wiring: Wiring) -> Channel:
+def _slack(settings: Settings, bot: SlackBot, wiring: Wiring, number: int) -> Channel:
     from channels.slack.channel import SlackChannel
     from channels.slack.config import SlackConfig
 
@@ -73,6 +75,7 @@ def _slack(settings: Settings, bot: SlackBot, wiring: Wiring) -> Channel:
         mode="socket" if bot.mode == "socket" else "http",
         base_url=bot.base_url,
         mention=settings.groups.mention,
+        path="/webhooks/slack" if number == 0 else f"/webhooks/slack/{number + 1}",
     )
     return SlackChannel(config, knows=Known(wiring.db))
 

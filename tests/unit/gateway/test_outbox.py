@@ -139,7 +139,7 @@ async def test_what_was_perhaps_sent_is_sent_again_and_logged(
     await post.send("a", 1)
     await post.quiet()
     assert post.channel.texts("1") == ["a"] * copies
-    assert "reply_perhaps_sent_twice" in caplog.text
+    assert "reply_perhaps_sent" in caplog.text
 
 
 @on_sqlite
