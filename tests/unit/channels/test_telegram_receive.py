@@ -192,6 +192,16 @@ async def test_mention_policy_in_groups(policy: str, wanted: list[bool]) -> None
         assert group[2].reply_to == str(mine)
 
 
+async def test_a_groups_own_mention_policy_comes_before_the_general_one() -> None:
+    """hermes#8019: the policy of one chat, its topics included."""
+    async with rig(mention="never", overrides={str(G): "always"}) as r:
+        r.twin.say(G, "plain", user=7)
+        r.twin.group(G - 1)
+        r.twin.say(G - 1, "elsewhere", user=7)
+        got = await r.inbound(2)
+        assert {i.text: i.addressed for i in got} == {"plain": True, "elsewhere": False}
+
+
 async def test_text_mentions_and_offsets_in_utf16() -> None:
     async with rig() as r:
         entity = {"type": "text_mention", "offset": 3, "length": 5, "user": ME}
