@@ -186,13 +186,18 @@ class DiscordChannel:
 
     async def is_ready(self) -> None:
         """All servers are known: at the start, and after each new session."""
-        bot = self._login.bot
-        if self._was_ready and bot is not None:
-            self._owned(self._gaps.others(bot), "discord gaps of other channels")
-        elif self._sync_at_start:
-            self._owned(self._sync(), "discord commands")
+        if self._was_ready:
+            return
         self._was_ready = True
+        if self._sync_at_start:
+            self._owned(self._sync(), "discord commands")
         self._ready()
+
+    async def shard_ready(self) -> None:
+        """All servers of a new session are known, with the newest message of each channel."""
+        bot = self._login.bot
+        if bot is not None:
+            self._owned(self._gaps.others(bot), "discord gaps of other channels")
 
     async def message(self, message: discord.Message) -> None:
         """Somebody wrote. Messages of a channel are handed on in order, channels side by side."""
@@ -255,7 +260,7 @@ class DiscordChannel:
         return bot
 
     async def _api(self) -> Http:
-        return (await self._bot()).http
+        return (await self._bot()).rest
 
     def _my_id(self) -> int:
         return int(self.account or 0)

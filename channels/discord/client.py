@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import discord
 from discord.state import AutoShardedConnectionState
@@ -11,6 +11,8 @@ from channels.discord.config import DiscordConfig
 from channels.discord.http import Http
 
 log = logging.getLogger(__name__)
+# The library warns at each start that what it needs for voice is not installed.
+discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
 
 
 class Listener(Protocol):
@@ -28,6 +30,10 @@ class Listener(Protocol):
         """The session goes on; what was missed was told."""
         ...
 
+    async def shard_ready(self) -> None:
+        """All servers of a shard are known."""
+        ...
+
     async def is_ready(self) -> None:
         """All servers are known."""
         ...
@@ -43,8 +49,6 @@ class Listener(Protocol):
 
 class Bot(discord.AutoShardedClient):
     """One bot. Keeps no messages and no members in memory."""
-
-    http: Http
 
     def __init__(self, config: DiscordConfig, listener: Listener) -> None:
         self._swarm_config = config
@@ -91,6 +95,11 @@ class Bot(discord.AutoShardedClient):
         if not initial:
             await asyncio.sleep(self._swarm_config.identify_pause)
 
+    @property
+    def rest(self) -> Http:
+        """The REST client, which is ours."""
+        return cast("Http", self.http)
+
     async def on_connect(self) -> None:
         """A session began."""
         await self._swarm_listener.connected()
@@ -102,6 +111,10 @@ class Bot(discord.AutoShardedClient):
     async def on_resumed(self) -> None:
         """The session goes on."""
         await self._swarm_listener.resumed()
+
+    async def on_shard_ready(self, _shard: int) -> None:
+        """All servers of a shard are known."""
+        await self._swarm_listener.shard_ready()
 
     async def on_ready(self) -> None:
         """All servers are known."""

@@ -79,12 +79,11 @@ class Bucket(Ratelimit):
         exc: BaseException | None,
         traceback: TracebackType | None,
     ) -> None:
-        """Give the turn to those who wait."""
+        """Let those who wait look again, in their order: there is room now, or a window to wait for."""
         self.outgoing -= 1
         if self.expires is None:  # no answer said anything of a window
             self.reset()  # type: ignore[no-untyped-call]
-        for _ in range(max(0, self.remaining)):
-            self._wake_next()
+        self._wake(len(self._pending_requests))
 
 
 class Http(HTTPClient):

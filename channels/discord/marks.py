@@ -26,21 +26,28 @@ class Marks:
         outside = address.thread is None or message_id == address.thread
         channel, message = int(address.chat if outside else address.thread or 0), int(message_id)
         before = self._now.get(message_id)
-        if before == mark:
+        if before is not None and before == mark:
             return
+        # An earlier process may have left one of these.
+        left: list[Mark] = [] if mark == "received" else ["received", "waiting"]
+        if before is not None:
+            left = [before]
         try:
             if mark is not None:
-                emoji = EMOJI[mark]
-                await self._calls.into(
-                    channel, lambda http: http.add_reaction(channel, message, emoji)
-                )
+                await self._add(channel, message, EMOJI[mark])
                 self._now[message_id] = mark
             else:
                 self._now.pop(message_id, None)
-            if before is not None:
-                old = EMOJI[before]
-                await self._calls.into(
-                    channel, lambda http: http.remove_own_reaction(channel, message, old)
-                )
+            for one in left:
+                if one != mark:
+                    await self._remove(channel, message, EMOJI[one])
         except ChannelError as e:
             log.debug("a mark was not set: %s", e)
+
+    async def _add(self, channel: int, message: int, emoji: str) -> None:
+        await self._calls.into(channel, lambda http: http.add_reaction(channel, message, emoji))
+
+    async def _remove(self, channel: int, message: int, emoji: str) -> None:
+        await self._calls.into(
+            channel, lambda http: http.remove_own_reaction(channel, message, emoji)
+        )

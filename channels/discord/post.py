@@ -1,6 +1,7 @@
 """The bodies of messages: what Discord is sent for a part of a reply."""
 
 import io
+import json
 import secrets
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,7 +10,6 @@ from typing import Any
 
 import discord
 from discord.http import MultipartParameters
-from discord.utils import _to_json as to_json
 
 from channels.discord.components import keyboard
 from channels.discord.render import parts
@@ -93,7 +93,9 @@ def with_files(body: Json, files: Sequence[Attachment]) -> MultipartParameters:
         {"id": number, "filename": upload.filename, **_alt(file)}
         for number, (upload, file) in enumerate(zip(uploads, files, strict=True))
     ]
-    form: list[Json] = [{"name": "payload_json", "value": to_json({**body, "attachments": about})}]
+    form: list[Json] = [
+        {"name": "payload_json", "value": json.dumps({**body, "attachments": about})}
+    ]
     form += [
         {
             "name": f"files[{number}]",

@@ -24,6 +24,10 @@ from channels.types import Address, Preview
 log = logging.getLogger(__name__)
 
 
+# How long `close` waits for a call on its way: the library tries again by itself when Discord fails.
+PATIENCE = 8.0
+
+
 class Stream:
     """Implements channels.base.PreviewStream. Call it in the event loop.
 
@@ -80,14 +84,17 @@ class Stream:
     async def close(self) -> None:
         """End typing and previews; returns when the call that is on its way has ended.
 
-        It is not cut off: a first message would be visible without our knowing it, and a late edit would come after
-        the final text. A first message of which that is not known is asked for by its nonce.
+        It is not cut off soon: a late edit would come after the final text. A first message of which is not known
+        whether it is there is asked for by its nonce.
         """
         self._timer.cancel()
         self._closing = True
         self._changed.set()
         if self._task is not None:
-            await asyncio.wait({self._task})
+            _, late = await asyncio.wait({self._task}, timeout=PATIENCE)
+            for task in late:
+                task.cancel()
+                await asyncio.wait({task})
         if self._unsure:
             await self._settle()
 
@@ -146,15 +153,14 @@ class Stream:
                 self._over = True  # deleted by somebody: `send` puts the reply there anew
             return
         body = body | reference(self._address, self._reply_to, channel)
+        self._unsure = True  # the next try, of whatever text, is with the same nonce
         try:
             self._message = await self._sender.post(channel, body, self._nonce)
         except (Ambiguous, Unreachable):
-            self._unsure = True  # the next try is with the same nonce
             raise
-        except FloodLimited:
-            raise
-        except ChannelError:
-            self._over = True
+        except ChannelError as e:
+            self._unsure = False
+            self._over = not isinstance(e, FloodLimited)
             raise
         self._unsure = False
         await self._receipt.shown(str(self._message), final=False)

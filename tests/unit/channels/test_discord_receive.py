@@ -343,6 +343,25 @@ async def test_shards_share_the_work() -> None:
             await r.stop()
 
 
+async def test_one_shard_that_identifies_anew_finds_mentions_elsewhere() -> None:
+    async with DiscordTwin() as twin:
+        twin.rest.shards = 2
+        r = Rig(twin)
+        try:
+            await r.start()
+            mine = (int(twin.guild) >> 22) % 2
+            session = next(s for s in twin.gateway.sessions.values() if s.shard[0] == mine)
+            twin.gateway.sessions.pop(session.id)
+            assert session.connection is not None
+            session.connection.queue.put_nowait({"close": 4000})
+            session.connection.session = None
+            await twin.wait_for(lambda: len(twin.gateway.connections) == 1)
+            said = twin.mention(twin.new_channel("other"), "anybody?")
+            assert (await r.inbound())[0].key == said
+        finally:
+            await r.stop()
+
+
 async def test_the_account_is_known_from_the_token() -> None:
     async with rig(receiving=False) as r:
         assert r.channel.account == BOT

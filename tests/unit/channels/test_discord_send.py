@@ -412,5 +412,10 @@ async def test_marks_replace_each_other() -> None:
             await r.channel.react(got.address, said, mark)  # type: ignore[arg-type]
             seen.append(list(stored.reactions))
         assert seen == [["👀"], ["⏳"], ["✅"], []]
+        await r.channel.react(got.address, said, "received")
+        again = Rig(r.twin)
+        await again.channel.react(got.address, said, "done")
+        await again.stop()
+        assert list(stored.reactions) == ["✅"]
         r.twin.delete(said)
         await r.channel.react(got.address, said, "done")  # a mark is never vital

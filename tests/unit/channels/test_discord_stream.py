@@ -2,6 +2,8 @@
 
 import asyncio
 
+import pytest
+
 from channels.base import PreviewStream
 from channels.discord.render import preview_body, shown_end, tail
 from channels.types import Address, Button, Outbound, Preview, Step
@@ -123,6 +125,22 @@ async def test_also_when_the_network_is_back_only_for_the_answer() -> None:
         (shown,) = r.twin.replies(dm)
         assert (shown.text, shown.buttons) == ("done", ["Stop"])
         assert (receipt.ids, receipt.final) == ((shown.id,), 1)
+
+
+async def test_the_answer_does_not_wait_for_a_preview_that_hangs(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("channels.discord.stream.PATIENCE", 0.3)
+    async with rig(receiving=False, request_timeout=30.0) as r:
+        r.twin.fault(POST, delay_after=20.0)
+        receipt, dm = MemoryReceipt(), r.twin.dm_channel("5")
+        one = stream(r, receipt)
+        await one.show(Preview("so far"))
+        await r.twin.wait_replies(dm)
+        async with asyncio.timeout(4):
+            await one.close()
+        await r.channel.send(Outbound(r.direct(), "done"), receipt)
+        assert [m.text for m in r.twin.replies(dm)] == ["done"]
 
 
 async def test_a_first_message_on_its_way_at_close_is_in_the_receipt() -> None:
