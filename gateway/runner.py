@@ -24,7 +24,7 @@ from gateway.conversation import Lane
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, Place, begin, first_row, stop_asked
+from gateway.engine.begin import Begun, Place, begin, stop_asked
 from gateway.engine.fence import AWAY, Fence
 from gateway.engine.journal import TurnJournal
 from gateway.identity import Language
@@ -33,7 +33,7 @@ from gateway.marks import MessageMark
 from gateway.media import Media
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbox import REPLY, Draft, Outbox, Receipt
-from gateway.questions import AskingLanes, Desk
+from gateway.questions import Desk
 from gateway.reasoning import quoted
 from gateway.router import route
 from gateway.settings_groups import Groups
@@ -41,6 +41,7 @@ from gateway.steps import Names, steps_so_far
 from gateway.team_house import LITE, TeamHouse
 from gateway.texts import say
 from gateway.turn_files import TurnFiles
+from gateway.waiting import AskingLanes
 
 log = logging.getLogger(__name__)
 RECENT = 64  # sessions whose rows stay in memory
@@ -90,17 +91,22 @@ class TurnRunner:
         """See Runner."""
         self._fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
         begun = await self._begin(conversation_id)
+        self._rewrite(begun)
         while begun is not None and begun.wait:
             await self.services.sleep(begun.wait)
             begun = await self._begin(conversation_id)
+            self._rewrite(begun)
         if begun is None:
             return Progress.IDLE
-        for letter in begun.letters:
-            self.senders.send(self.senders.rewritten(*letter))
         if begun.command:
             await self._command(begun)
             return Progress.AGAIN
         return await self._turn(begun, stop=begun.stopping)
+
+    def _rewrite(self, begun: Begun | None) -> None:
+        """Send the questions anew that this begin has closed."""
+        for letter in begun.letters if begun else ():
+            self.senders.send(self.senders.rewritten(*letter))
 
     async def close_stopped(self, conversation_id: str) -> None:
         """See Runner."""
@@ -161,9 +167,10 @@ class TurnRunner:
         mark = MessageMark(self._channel(begun), begun, self.services.sleep)
         try:
             turn = await self._prepare(begun, journal, delivery, language)
-            journal.files = self._files(begun, turn, language)
+            journal.files = files = self._files(begun, turn, language)
             if begun.unwritten:
-                await self._write_first(begun, journal, turn, plain=stop or _is_poison(begun))
+                plain = stop or _is_poison(begun)
+                await self._write_first(begun, files, journal, turn, plain=plain)
             await self._run(begun, turn, stop=stop, said=said)
         except (Fenced, Reload) as e:
             log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})
@@ -232,33 +239,16 @@ class TurnRunner:
         return turn
 
     def _files(self, begun: Begun, turn: Turn, language: Language) -> TurnFiles:
-        return TurnFiles(
-            self._media,
-            self.senders,
-            begun.lane,
-            begun.principal or begun.item.author,
-            begun.session_id,
-            begun.turn_id,
-            language,
-            model=lambda: turn.model,
-        )
+        return TurnFiles(self._media, self.senders, begun, language, model=lambda: turn.model)
 
     async def _write_first(
-        self, begun: Begun, journal: TurnJournal, turn: Turn, *, plain: bool
+        self, begun: Begun, files: TurnFiles, journal: TurnJournal, turn: Turn, *, plain: bool
     ) -> None:
         """Write the first row of a turn whose message has files; `plain`: only their names."""
-        files = journal.files
-        brought = None if plain or files is None else await files.bring(begun.item)
-        item = begun.item if brought is None else brought.item
-        row = first_row(
-            item, self.place, begun.lane.private, self.clock.now(), begun.own_language
-        )
-        if brought is not None:
-            blocks = (*row.message.blocks, *brought.blocks)
-            row = replace(row, message=replace(row.message, blocks=blocks), meta=brought.meta)
-            if brought.useless:
-                turn.refuse(brought.told)
-        await journal.open(row, brought)
+        brought = None if plain else await files.bring(begun.item)
+        await journal.open(files.first_row(brought, self.place, self.clock.now()), brought)
+        if brought is not None and brought.useless:
+            turn.refuse(brought.told)
 
     def _team(self, lane: Lane) -> Team | None:
         """Who works in this conversation; None when its preset is gone."""

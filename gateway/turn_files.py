@@ -8,8 +8,9 @@ from sqlalchemy import Connection
 
 from agent_core.ports import ModelInfo
 from agent_core.storage.statements import add_blob
+from agent_core.types import NewRow
 from gateway import outbox
-from gateway.conversation import Lane
+from gateway.engine.begin import Begun, Place, first_row
 from gateway.identity import Language
 from gateway.inbox import Item
 from gateway.media import Brought, Media
@@ -18,22 +19,34 @@ from gateway.outbox import Draft, Outbox
 
 @dataclass(slots=True)
 class TurnFiles:
-    """Brings files for one turn of `owner`. A line that the person was told in this turn is not said again."""
+    """Brings files for one turn and its principal. A line that the person was told in this turn is not said again."""
 
     media: Media
     senders: Outbox
-    lane: Lane
-    owner: str
-    session_id: str
-    turn_id: int
+    begun: Begun
     language: Language
     model: Callable[[], ModelInfo]
     _said: set[str] = field(default_factory=set)
 
+    @property
+    def owner(self) -> str:
+        """The principal: whose bytes they are."""
+        return self.begun.principal or self.begun.item.author
+
+    def first_row(self, brought: Brought | None, place: Place, now: dt.datetime) -> NewRow:
+        """The turn's first row with what its files became, or with their names only."""
+        begun = self.begun
+        item = begun.item if brought is None else brought.item
+        row = first_row(item, place, begun.lane.private, now, begun.own_language)
+        if brought is None:
+            return row
+        message = replace(row.message, blocks=(*row.message.blocks, *brought.blocks))
+        return replace(row, message=message, meta=brought.meta)
+
     async def bring(self, item: Item) -> Brought:
         """Fetch and read all files of a message; see Media.bring."""
         brought = await self.media.bring(
-            item, self.owner, self.lane.address, self.language, self.model()
+            item, self.owner, self.begun.lane.address, self.language, self.model()
         )
         lines = [line for line in brought.told.splitlines() if line not in self._said]
         self._said.update(lines)
@@ -45,11 +58,15 @@ class TurnFiles:
         """Store the bytes and what the person is to be told; to be sent once it is committed."""
         item = brought.item
         for blob in brought.blobs:
-            add_blob(conn, owner=self.owner, session_id=self.session_id, blob=blob, now=now)
+            add_blob(conn, owner=self.owner, session_id=self.begun.session_id, blob=blob, now=now)
         if not brought.told or brought.useless:
             return None  # then the reply itself says it
         draft = Draft(
-            self.turn_id, f"files:{item.id}", item.author, self.lane.address, brought.told
+            self.begun.turn_id,
+            f"files:{item.id}",
+            item.author,
+            self.begun.lane.address,
+            brought.told,
         )
         return outbox.put(conn, draft, now), draft
 
