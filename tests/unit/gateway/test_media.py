@@ -11,10 +11,9 @@ from channels.errors import Unreachable
 from channels.types import Attachment
 from gateway.db import Database
 from gateway.media import MAX_BYTES, MAX_FILES
-from tests.house import House, on_sqlite, until
+from tests.house import House, until
 from tests.unit.gateway.media_house import Ears, blind, drawn, media_house
 
-pytestmark = on_sqlite
 
 
 def said(message: Message) -> list[str]:
