@@ -17,7 +17,7 @@ from agent_core.ports import ModelInfo, NewBlob, Transcriber
 from agent_core.storage.statements import blob_id
 from agent_core.types import Block, Image, Text
 from channels.base import CanDownload, Channel
-from channels.errors import ChannelError, Refused, UnknownChannel
+from channels.errors import Refused, UnknownChannel
 from channels.types import Address, Attachment
 from gateway import documents, pictures
 from gateway.identity import Language
@@ -79,7 +79,7 @@ class Media:
     async def bring(
         self, item: Item, owner: str, address: Address, language: Language, model: ModelInfo
     ) -> Brought:
-        """Fetch all files of a message. Raises nothing but cancellation: what failed is said in the result."""
+        """Fetch and read all files of a message for `owner`, the turn's principal. What failed is said in the result."""
         files = item.attachments[:MAX_FILES]
         found = await asyncio.gather(*(self._one(file, owner, address) for file in files))
         return _together(item, files, found, language, model)
@@ -94,9 +94,9 @@ class Media:
             try:
                 async with asyncio.timeout(FETCH_S):
                     data = await self._fetch(file, address)
-            except (ChannelError, TimeoutError) as e:
+            except Exception as e:  # noqa: BLE001 - one file, or a channel's fault, must not stop the turn
                 large = isinstance(e, Refused) and (file.size or 0) > MAX_BYTES
-                log.warning("file_not_fetched", extra={"person": owner, "reason": str(e)})
+                log.warning("file_not_fetched", extra={"person": owner, "reason": repr(e)})
                 why = "it is too large" if large else "it could not be fetched"
                 return Found(f"{line}: {why}", problem="file_large" if large else "file_failed")
             return await self._read(replace(file, data=data, size=len(data)), owner)

@@ -77,7 +77,7 @@ class Telegram(TelegramBot):
 
 
 class SlackBot(Section):
-    """A Slack app in one workspace: by Socket Mode, or by signed requests to /webhooks/slack/…"""
+    """A Slack app in one workspace: by Socket Mode, or by signed requests to /webhooks/slack/…."""
 
     enabled: bool = False
     bot_token: Secret = None

@@ -79,7 +79,8 @@ def form(data: RequestData) -> aiohttp.FormData | Mapping[str, str]:
     body = aiohttp.FormData(data.json_parameters)
     for name, (filename, content, media_type) in files.items():
         # As a stream: megabytes at once would hold up the loop.
-        body.add_field(name, io.BytesIO(content), filename=filename, content_type=media_type)
+        stream = io.BytesIO(content) if isinstance(content, bytes) else content
+        body.add_field(name, stream, filename=filename, content_type=media_type)
     return body
 
 

@@ -15,7 +15,6 @@ from tests.house import House, until
 from tests.unit.gateway.media_house import Ears, blind, drawn, media_house
 
 
-
 def said(message: Message) -> list[str]:
     return [b.text for b in message.blocks if isinstance(b, Text)]
 
@@ -116,11 +115,12 @@ async def test_other_files_are_named_with_their_size_and_kept(db: Database) -> N
         assert await blobs(house) == [("telegram:1", "a.pdf", "application/pdf")]
 
 
-async def test_a_failed_download_is_said_to_both(db: Database) -> None:
+@pytest.mark.parametrize("error", [Unreachable("no route"), OSError("reset"), TimeoutError()])
+async def test_a_failed_download_is_said_to_both(db: Database, error: Exception) -> None:
     house, channel = media_house(db, ["then without it"])
     async with house:
         file = channel.put("a.csv", "text/csv", b"1,2")
-        channel.broken[str(file.ref)] = Unreachable("no route")
+        channel.broken[str(file.ref)] = error
         shown = await house.ask("sum it", attachments=(file,))
         assert set(shown) == {
             "I could not fetch a.csv. Please send it again.",
