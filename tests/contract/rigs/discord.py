@@ -1,5 +1,7 @@
 """Discord: one direct chat, over the gateway."""
 
+from typing import Any
+
 from channels.discord.channel import DiscordChannel
 from channels.discord.config import DiscordConfig
 from channels.types import Address
@@ -25,7 +27,7 @@ class DiscordRig(Rig):
         """See Rig."""
         self.twin = DiscordTwin()
         await self.twin.start()
-        urls = {
+        urls: dict[str, Any] = {
             "api_url": self.twin.api_url,
             "gateway_url": self.twin.gateway_url,
             "cdn_url": self.twin.cdn_url,

@@ -1,5 +1,7 @@
 """Slack: one direct chat, over Socket Mode."""
 
+from typing import Any
+
 from channels.slack.channel import SlackChannel
 from channels.slack.config import SlackConfig
 from channels.types import Address
@@ -22,7 +24,11 @@ class SlackRig(Rig):
         """See Rig."""
         self.twin = SlackTwin()
         await self.twin.start()
-        tokens = {"bot_token": BOT_TOKEN, "app_token": APP_TOKEN, "signing_secret": SECRET}
+        tokens: dict[str, Any] = {
+            "bot_token": BOT_TOKEN,
+            "app_token": APP_TOKEN,
+            "signing_secret": SECRET,
+        }
         self.channel = SlackChannel(SlackConfig(**tokens, base_url=self.twin.base_url, **QUICK))
 
     async def shut(self) -> None:

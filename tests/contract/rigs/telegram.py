@@ -1,5 +1,7 @@
 """Telegram: one private chat with the twin's bot."""
 
+from typing import Any
+
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.config import TelegramConfig
 from channels.types import Address
@@ -26,7 +28,10 @@ class TelegramRig(Rig):
         for chat in (CHAT, OTHER):
             self.twin.say(chat, "/start")  # a bot can write only to those who wrote to it
         self.twin.state.updates.pending.clear()
-        urls = {"base_url": self.twin.base_url, "base_file_url": self.twin.base_file_url}
+        urls: dict[str, Any] = {
+            "base_url": self.twin.base_url,
+            "base_file_url": self.twin.base_file_url,
+        }
         self.channel = TelegramChannel(TelegramConfig(self.twin.token, **urls, **QUICK))
         self._callback = ""
 
@@ -62,8 +67,11 @@ class TelegramRig(Rig):
 
     async def echo(self, text: str) -> None:
         """Telegram shows a bot what it wrote in a channel post or through another account; from itself all the same."""
-        me = {k: self.twin.state.me[k] for k in ("id", "is_bot", "first_name", "username")}
-        self.twin.say(CHAT, text, **{"from": me})
+        me: dict[str, Any] = {
+            k: self.twin.state.me[k] for k in ("id", "is_bot", "first_name", "username")
+        }
+        more: dict[str, Any] = {"from": me}
+        self.twin.say(CHAT, text, **more)
 
     def told(self) -> bool:
         """The offset has moved on."""
