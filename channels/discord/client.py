@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
-from typing import Any, Protocol, cast
+from typing import Any, Literal, Protocol, cast
 
 import discord
-from discord.state import AutoShardedConnectionState
+from discord import client, shard
+from discord.backoff import ExponentialBackoff
 
 from channels.discord.config import DiscordConfig
 from channels.discord.http import Http
 
 log = logging.getLogger(__name__)
+
+LONGEST_BACKOFF = 30.0
 # The library warns at each start that what it needs for voice is not installed.
 discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
 
@@ -47,10 +50,22 @@ class Listener(Protocol):
         ...
 
 
-class Bot(discord.AutoShardedClient):
-    """One bot. Keeps no messages and no members in memory."""
+class Backoff(ExponentialBackoff[Literal[False]]):
+    """The library's own grows to 17 minutes, in which nobody would be heard after an outage."""
 
-    def __init__(self, config: DiscordConfig, listener: Listener) -> None:
+    def delay(self) -> float:
+        """Seconds until the next try."""
+        return min(super().delay(), LONGEST_BACKOFF)
+
+
+for module in (client, shard):
+    vars(module)["ExponentialBackoff"] = Backoff
+
+
+class Bot(discord.Client):
+    """One bot with one connection. Keeps no messages and no members in memory."""
+
+    def __init__(self, config: DiscordConfig, listener: Listener, **more: Any) -> None:
         self._swarm_config = config
         self._swarm_listener = listener
         intents = discord.Intents(
@@ -62,15 +77,15 @@ class Bot(discord.AutoShardedClient):
         self.events: set[asyncio.Task[Any]] = set()  # handlers that run
         super().__init__(
             intents=intents,
-            shard_count=None if config.shards == "auto" else config.shards,
             max_messages=None,
             chunk_guilds_at_startup=False,
             member_cache_flags=discord.MemberCacheFlags.none(),
             allowed_mentions=discord.AllowedMentions.none(),
             guild_ready_timeout=config.guild_ready_timeout,
+            **more,
         )
 
-    def _get_state(self, **options: Any) -> AutoShardedConnectionState[Any]:
+    def _get_state(self, **options: Any) -> Any:
         # The state holds the client it is given, so ours must be there before it is made.
         self.http = Http(self.http.loop, self._swarm_config)
         return super()._get_state(**options)
@@ -119,6 +134,7 @@ class Bot(discord.AutoShardedClient):
     async def on_ready(self) -> None:
         """All servers are known."""
         await self._swarm_listener.is_ready()
+        await self._swarm_listener.shard_ready()
 
     async def on_message(self, message: discord.Message) -> None:
         """Somebody wrote."""
@@ -131,3 +147,13 @@ class Bot(discord.AutoShardedClient):
     async def on_error(self, event_method: str, /, *args: Any, **kwargs: Any) -> None:
         """One strange event must not stop the others."""
         log.exception("%s failed", event_method)  # noqa: LOG004 - the library calls this in its handler
+
+
+class ShardedBot(Bot, discord.AutoShardedClient):
+    """One bot with several connections.
+
+    The library forgets the session of a shard whose reconnecting fails once: then history is looked up.
+    """
+
+    def __init__(self, config: DiscordConfig, listener: Listener, shards: int) -> None:
+        super().__init__(config, listener, shard_count=shards)

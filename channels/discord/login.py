@@ -5,10 +5,10 @@ import asyncio
 import aiohttp
 import discord
 
-from channels.discord.client import Bot, Listener
+from channels.discord.client import Bot, Listener, ShardedBot
 from channels.discord.config import DiscordConfig
 from channels.discord.errors import NO_INTENT, NO_LOGIN, translate
-from channels.errors import BadCredentials, Unreachable
+from channels.errors import BadCredentials, ChannelError, Unreachable
 
 # Close codes of discord.com/developers/docs/topics/opcodes-and-status-codes that no reconnecting cures
 BAD_TOKEN_CODE = 4004
@@ -40,17 +40,44 @@ class Login:
                 await bot.close()
 
     async def _new(self) -> Bot:
-        bot = Bot(self._config, self._listener)
+        shards = self._config.shards
+        if shards not in {"auto", 1}:
+            return await self._logged_in(ShardedBot(self._config, self._listener, int(shards)))
+        bot = await self._logged_in(Bot(self._config, self._listener))
+        if shards == 1:
+            return bot
+        try:
+            count = (await bot.rest.get_bot_gateway())[0]
+        except BaseException as e:
+            await bot.close()
+            if (said := _said(e)) is None:
+                raise
+            raise said from e
+        if count == 1:
+            return bot
+        await bot.close()
+        return await self._logged_in(ShardedBot(self._config, self._listener, count))
+
+    async def _logged_in(self, bot: Bot) -> Bot:
         try:
             await bot.login(self._config.token)
         except BaseException as e:
             await bot.close()
-            if isinstance(e, discord.LoginFailure):
-                raise BadCredentials(NO_LOGIN) from e
-            if isinstance(e, discord.DiscordException | aiohttp.ClientError | OSError):
-                raise translate(e) from e
-            raise
+            if (said := _said(e)) is None:
+                raise
+            raise said from e
         return bot
+
+
+def _said(error: BaseException) -> ChannelError | None:
+    """The error for the channel; None for what is none of Discord's."""
+    if isinstance(error, discord.LoginFailure):
+        return BadCredentials(NO_LOGIN)
+    if isinstance(error, discord.GatewayNotFound):
+        return Unreachable("Discord does not say where its gateway is")
+    if isinstance(error, discord.DiscordException | aiohttp.ClientError | OSError):
+        return translate(error)
+    return None
 
 
 async def connect(bot: Bot) -> None:

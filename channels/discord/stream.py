@@ -177,7 +177,8 @@ class Stream:
     def _pause(self) -> float:
         """Until typing is due, or the next preview may go."""
         now = self._clock()
-        until = [self._next_at] if self._next_at > now else []
+        # A preview that became due while typing was on its way goes at once.
+        until = [self._next_at] if self._next_at > now or self._wanted() else []
         if self._message is None:
             until.append(self._type_at)
         return max(0.01, min(until, default=now + 60.0) - now)

@@ -19,7 +19,8 @@ from tests.twins.discord_interactions import (
     TYPING,
     Interactions,
 )
-from tests.twins.discord_rest import Rest, flooded, open_thread
+from tests.twins.discord_rest import Rest, answer, flooded
+from tests.twins.discord_routes import ROUTES, open_thread
 from tests.twins.discord_state import (
     COMMAND,
     DEFAULT,
@@ -44,8 +45,6 @@ class JsonFault(Fault):
 
     def answer(self) -> web.Response:
         """What `status` says."""
-        from tests.twins.discord_rest import answer
-
         assert self.status is not None
         if isinstance(self.body, dict | list):
             return answer(self.body, self.status, self.headers)
@@ -106,7 +105,7 @@ class DiscordTwin(Twin):
         app.router.add_get("/gateway", self.gateway.handle)
         app.router.add_get("/gateway/", self.gateway.handle)
         app.router.add_get("/cdn/attachments/{channel}/{file}/{name}", self._file)
-        self.rest.add_routes(app)
+        self.rest.add_routes(app, ROUTES)
 
     def fault(self, match: str, **rule: Any) -> Fault:
         """Add a rule (see Fault)."""

@@ -5,7 +5,8 @@ from collections.abc import Callable
 
 from aiohttp import web
 
-from tests.twins.discord_rest import Rest, answer, payload
+from tests.twins.discord_rest import Rest, answer
+from tests.twins.discord_routes import payload
 from tests.twins.discord_rules import check_components, check_message, check_modal, numbered
 from tests.twins.discord_state import (
     COMMAND,

@@ -12,6 +12,7 @@ import sys
 from typing import Any
 
 KNOWN = {
+    "discord": ("tests.twins.discord", "DiscordTwin"),
     "telegram": ("tests.twins.telegram", "TelegramTwin"),
     "slack": ("tests.twins.slack", "SlackTwin"),
     "anthropic": ("tests.twins.anthropic", "AnthropicTwin"),

@@ -1,10 +1,12 @@
 """What people write: once, in order, at the right address, also after the connection was gone."""
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
-from channels.errors import BadCredentials, Refused
+from channels.discord.check import findings
+from channels.errors import BadCredentials, Refused, Unreachable
 from channels.types import Address, Inbound
 from tests.twins.discord import BOT, DiscordTwin
 from tests.unit.channels.discord_rig import Remembered, Rig, rig
@@ -292,9 +294,31 @@ async def test_the_missing_intent_is_said_with_where_to_click() -> None:
             await run_alone(twin)
 
 
+async def test_check_names_what_is_missing_and_where_to_click() -> None:
+    async with DiscordTwin() as twin:
+        config = Rig(twin).config
+        assert await findings(config) == []
+        twin.world.content_intent = False
+        assert "Message Content Intent" in (await findings(config))[0]
+        assert "Reset Token" in (await findings(replace(config, token="a.b.c")))[0]
+        with pytest.raises(Unreachable):
+            await findings(replace(config, api_url="http://127.0.0.1:9/api/v10"))
+
+
+async def test_a_gateway_that_is_away_for_a_while_is_resumed() -> None:
+    async with rig() as r:
+        r.twin.gateway.down = True
+        r.twin.drop(None)
+        said = r.twin.dm("5", "hello")
+        await r.twin.wait_call("GET /gateway", after=len(r.twin.calls))
+        r.twin.gateway.down = False
+        assert (await r.inbound())[0].key == said
+
+
 async def test_an_outage_at_the_start_is_survived() -> None:
     async with DiscordTwin() as twin:
         twin.fault("GET .*/users/@me", status=503, body="<html>")
+        twin.fault("GET .*/gateway/bot", status=503, body="<html>")
         r = Rig(twin)
         try:
             await r.start()

@@ -383,6 +383,14 @@ async def test_an_answer_that_used_the_window_up_is_known_at_once_and_a_long_win
         assert limited.value.retry_after > 25
 
 
+async def test_calls_at_once_take_their_turns_in_a_window_of_one() -> None:
+    async with rig(receiving=False) as r:
+        r.twin.rest.windows.limit, r.twin.rest.windows.seconds = 1, 0.2
+        async with asyncio.timeout(5):
+            await asyncio.gather(*(send(r, f"{i}") for i in range(4)))
+        assert sorted(texts(r)) == ["0", "1", "2", "3"]
+
+
 @pytest.mark.parametrize(
     ("status", "code", "error"),
     [(401, 0, BadCredentials), (400, 50035, Refused), (413, 40005, Refused), (403, 50013, Gone)],

@@ -55,6 +55,15 @@ async def test_the_status_becomes_the_answer_in_one_message() -> None:
         assert len(r.twin.matching(POST)) == 1
 
 
+async def test_a_preview_that_is_due_while_typing_is_on_its_way_is_not_forgotten() -> None:
+    async with rig(receiving=False) as r:
+        r.twin.fault("typing", delay=0.5)
+        one = stream(r)
+        await one.show(Preview("so far"))
+        await r.twin.wait_replies(r.twin.dm_channel("5"), timeout=3)
+        await one.close()
+
+
 async def test_typing_is_shown_until_something_is_visible_and_ends_with_close() -> None:
     async with rig(receiving=False, typing_every=0.1) as r:
         place = r.twin.world.dm("5")
