@@ -79,7 +79,7 @@ class Media:
     async def bring(
         self, item: Item, owner: str, address: Address, language: Language, model: ModelInfo
     ) -> Brought:
-        """Fetch and read all files of a message for `owner`, the turn's principal. What failed is said in the result."""
+        """Fetch and read all files of a message for `owner`, the principal. What failed is said in the result."""
         files = item.attachments[:MAX_FILES]
         found = await asyncio.gather(*(self._one(file, owner, address) for file in files))
         return _together(item, files, found, language, model)

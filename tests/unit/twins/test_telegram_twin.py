@@ -216,3 +216,33 @@ async def test_a_wrong_token_and_an_unknown_method(twin: TelegramTwin, bot: Bot)
         await bot.do_api_request("no_such_method")
     assert len(twin.violations) == 1
     twin.violations.clear()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "problem"),
+    [
+        ({"url": "http://bot.example/hook"}, "https url must be provided"),
+        ({"url": "https://bot.example:9000/hook"}, "only on ports 80, 88, 443 or 8443"),
+        ({"url": "https://bot.example/hook", "secret_token": "a b"}, "unallowed characters"),
+    ],
+)
+async def test_a_webhook_that_telegram_would_refuse(
+    twin: TelegramTwin, bot: Bot, arguments: dict[str, str], problem: str
+) -> None:
+    with pytest.raises(BadRequest, match=problem):
+        await bot.set_webhook(**arguments)
+    assert (await bot.get_webhook_info()).url == ""
+
+
+async def test_a_reaction_is_one_of_the_list_and_on_a_message_that_is_there(
+    twin: TelegramTwin, bot: Bot
+) -> None:
+    message = twin.say(5, "hello")
+    await bot.set_message_reaction(5, message, "👀")
+    assert twin.chat(5)[-1].reaction == "👀"
+    with pytest.raises(BadRequest, match="Reaction_invalid"):
+        await bot.set_message_reaction(5, message, "✅")
+    with pytest.raises(BadRequest, match="not found"):
+        await bot.set_message_reaction(5, 999, "👀")
+    await bot.set_message_reaction(5, message, None)
+    assert twin.chat(5)[-1].reactions == ["👀", ""]
