@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -40,6 +41,37 @@ def imported_by(code: str) -> set[str]:
 )
 def test_starting_imports_no_sdk(code: str):
     assert not HEAVY & imported_by(code)
+
+
+PLATFORMS = {
+    "telegram": ("telegram", "token: '1:a'"),
+    "slack": ("slack_sdk", "bot_token: xoxb-a, app_token: xapp-a"),
+    "discord": ("discord", "token: MTIz.b.c"),
+}
+SDKS = {"telegram", "slack_sdk", "slack_bolt", "discord"}
+
+
+@pytest.mark.parametrize("name", [*PLATFORMS, "all"])
+def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Path) -> None:
+    """Building the channels is all that a start does with them before it connects."""
+    wanted = PLATFORMS if name == "all" else {name: PLATFORMS[name]}
+    lines = [f"  {key}: {{enabled: true, {values}}}\n" for key, (_, values) in wanted.items()]
+    config = tmp_path / "swarmgate.yaml"
+    config.write_text("version: 1\nchannels:\n" + "".join(lines))
+    config.chmod(0o600)
+    loaded = imported_by(
+        "from pathlib import Path\n"
+        "import gateway.app\n"
+        "from gateway.platforms import Wiring, platform_channels\n"
+        "from gateway.settings import load\n"
+        "from gateway.commands import Commands\n"
+        "wiring = Wiring(None, object.__new__(Commands))\n"
+        f"made = platform_channels(load(Path({str(config)!r}), {{}}), wiring)\n"
+        f"assert [c.name for c in made] == {list(wanted)!r}"
+    )
+    assert loaded & SDKS == {sdk for sdk, _ in wanted.values()}
+    # httpx, which python-telegram-bot is built on, imports its own command line where rich is installed.
+    assert (HEAVY - SDKS - {"rich"}) & loaded == set()
 
 
 def test_help_imports_no_part_of_the_gateway():
