@@ -119,10 +119,11 @@ class Steered:
 
 @dataclass(frozen=True, slots=True)
 class Used:
-    """A model call was paid for."""
+    """A model call was paid for; `window` is the model's context window in tokens."""
 
     model: str
     usage: Usage
+    window: int
     agent: str | None = None
 
 

@@ -186,7 +186,7 @@ class Preview:
     """The whole present state of a reply in the making; a later preview replaces an earlier one.
 
     `text` is Markdown that may end anywhere; `status` is one short line (empty: none); `steps` in
-    order of start.
+    order of start. `usage` is one line for places that show it: model, tokens, money, context fill.
     """
 
     text: str = ""
@@ -194,3 +194,4 @@ class Preview:
     steps: tuple[Step, ...] = ()
     thinking: str = ""
     buttons: tuple[Button, ...] = ()
+    usage: str = ""

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from channels.terminal.channel import TerminalChannel, TerminalClient
-from channels.types import Address, Attachment, Button, Outbound, Preview, Step
+from channels.types import Address, Attachment, Button, Field, Form, Outbound, Preview, Step
 
 log = logging.getLogger(__name__)
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; charts travel as base64
@@ -140,7 +140,8 @@ def decode(data: dict[str, Any]) -> tuple[Any, ...]:
                 status=fields["status"],
                 steps=tuple(Step(**step) for step in fields["steps"]),
                 thinking=fields["thinking"],
-                buttons=tuple(Button(**button) for button in fields["buttons"]),
+                buttons=tuple(_button(button) for button in fields["buttons"]),
+                usage=fields["usage"],
             ),
         )
     fields = data["message"]
@@ -152,8 +153,16 @@ def decode(data: dict[str, Any]) -> tuple[Any, ...]:
         address=Address(**fields["address"]),
         text=fields["text"],
         attachments=files,
-        buttons=tuple(Button(**button) for button in fields["buttons"]),
+        buttons=tuple(_button(button) for button in fields["buttons"]),
         reply_to=fields["reply_to"],
         silent=fields["silent"],
     )
     return ("message", data["id"], out)
+
+
+def _button(fields: dict[str, Any]) -> Button:
+    form = fields.pop("form")
+    if form is None:
+        return Button(**fields)
+    lines = tuple(Field(**field) for field in form.pop("fields"))
+    return Button(**fields, form=Form(**form, fields=lines))

@@ -22,7 +22,9 @@ from agent_core.events import (
     ToolProgress,
     ToolStarted,
     TurnEnded,
+    Used,
 )
+from agent_core.types import Usage
 from channels.base import PreviewStream
 from channels.types import Button, Preview, Step
 
@@ -55,6 +57,8 @@ class Delivery:
         self._steps = {step.id: step for step in steps}
         self._agents: dict[str, str] = {}  # agent id → the step of its newest delegation
         self._status = ""
+        self._spent = Usage()
+        self._usage = ""
         self._buttons = (stop,) if stop else ()
         self._changed = asyncio.Event()
         if steps:
@@ -101,6 +105,7 @@ class Delivery:
             thinking="".join(self._thoughts),
             steps=self.steps,
             buttons=self._buttons,
+            usage=self._usage,
         )
 
     def _take(self, event: Event) -> bool:
@@ -121,6 +126,10 @@ class Delivery:
                 self._thoughts.clear()
             case Retrying(_, model, _):
                 self._status = f"{self._thinking} ({model})"
+            case Used(model, usage, window, agent):
+                self._spent += usage
+                if agent is None:
+                    self._usage = _usage_line(model, self._spent, usage.total_input / window)
             case TurnEnded() | TextDelta() | ModelStarted() | StreamReset():
                 return False
             case _:
@@ -162,3 +171,10 @@ class Delivery:
             self._steps[step_id] = replace(
                 step, state="ok" if ok else "failed", detail=detail or step.detail
             )
+
+
+def _usage_line(model: str, spent: Usage, fill: float) -> str:
+    """Model, tokens and money of this turn, and how full the model's window was at its last call."""
+    tokens = spent.total_input + spent.output_tokens
+    money = "price unknown" if spent.usd is None else f"${spent.usd:.4f}"
+    return f"{model} · {tokens:,} tokens · {money} · context {fill:.0%}"

@@ -7,6 +7,7 @@ import sys
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -84,15 +85,22 @@ async def converse(line: Client, *, text: str | None, as_json: bool, files: Path
 
 
 async def _once(line: Client, text: str, files: Path) -> int:
-    """One message; its answer as one JSON object with the paths of its files."""
+    """One message, and what comes of it as JSON lines: `preview` events, then one `message` with the paths of its files."""
     await line.say(text)
     async with asyncio.timeout(ANSWER_LIMIT_S):
         async for item in line.items():
-            if item[0] != "message":
+            if item[0] == "preview":
+                _print({"event": "preview", **asdict(item[1])})
                 continue
             _, message_id, out = item
             saved = [str(save(files, f.name, f.data or b"")) for f in out.attachments]
-            body = {"id": message_id, "text": out.text, "files": saved}
-            sys.stdout.write(json.dumps(body, ensure_ascii=False) + "\n")
+            buttons = [{"label": b.label, "data": b.data} for b in out.buttons]
+            body = {"id": message_id, "text": out.text, "files": saved, "buttons": buttons}
+            _print({"event": "message", **body})
             return 0
     return 1
+
+
+def _print(event: dict[str, Any]) -> None:
+    sys.stdout.write(json.dumps(event, ensure_ascii=False) + "\n")
+    sys.stdout.flush()

@@ -98,7 +98,7 @@ async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
     run.streamed = ""
     run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
     finished = await _read(run, await with_pictures(run, request))
-    run.emit(Used(finished.model, finished.usage, run.label))
+    run.emit(Used(finished.model, finished.usage, info.context_window, run.label))
     return finished
 
 

@@ -52,6 +52,7 @@ class Screen:
         self._column = False  # the cursor stands behind text
         self._status = ""  # the line that the next output erases
         self._messages: set[str] = set()
+        self._usage = ""  # of the reply in the making
 
     def preview(self, preview: Preview) -> None:
         """Show what is new in this state of a reply."""
@@ -61,6 +62,7 @@ class Screen:
         for step in preview.steps:
             self._step(step, _depth(step, preview.steps))
         self._stream(_clean(preview.text))
+        self._usage = _clean(preview.usage)
         if preview.status and not self._column:
             self._show_status(_clean(preview.status))
         self._output.flush()
@@ -82,6 +84,10 @@ class Screen:
             await self._save(file)
         self.buttons, self.stop = out.buttons, None
         self._steps = {}
+        if self._usage:
+            self._write(f"{_DIM}{self._usage}{_PLAIN}")
+            self._end_line()
+            self._usage = ""
         self._show_buttons()
         self._output.flush()
 

@@ -36,7 +36,7 @@ async def test_a_second_run_is_refused_in_one_line(running: Stage):
 async def test_chat_goes_through_the_control_socket(running: Stage):
     done = await running.gateway.command("chat", "--user", "alice", "--json", "hello from here")
     assert (done.code, done.err) == (0, "")
-    assert json.loads(done.out)["text"] == "hello from here"
+    assert json.loads(done.out.splitlines()[-1])["text"] == "hello from here"
     assert (running.gateway.data / "control.sock").stat().st_mode & 0o777 == 0o600
     assert running.gateway.count("inbox", "channel = 'terminal'") == 1
 

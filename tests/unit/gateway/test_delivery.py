@@ -155,7 +155,7 @@ async def test_the_newest_state_wins_when_the_channel_is_slow(screen: Screen) ->
 async def test_what_changes_nothing_shows_nothing(screen: Screen) -> None:
     for event in (
         Steered("x"),
-        Used("m", Usage()),
+        Used("m", Usage(), 1000, "research"),
         ThinkingDelta("hm"),
         TurnEnded(TurnStatus.DONE, "x"),
         ToolProgress("unknown", "x"),
