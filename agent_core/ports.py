@@ -256,16 +256,17 @@ class Journal(Protocol):
     async def ask(self, ask: Ask) -> Answer:
         """Put a question to the person, once for each call; a call that was asked about before gets what came of it.
 
-        When it returns "open", the question and its message are durable and buttons may be pressed. An approval holds for
-        exactly this session, call, tool and arguments (TGV-6). On a child's journal it goes to the root's conversation.
+        When it returns "open", the question and its message are durable and buttons may be pressed. An approval holds
+        for exactly this session, call, tool and arguments (TGV-6). On a child's journal it goes to the root's
+        conversation.
         """
         ...
 
     async def wait(self) -> bool:
         """Leave the turn to the person: its slot and its conversation are free until an answer comes.
 
-        False when an answer has come meanwhile (or nothing is open): go on at once. Only on the journal of the turn's own
-        session.
+        False when an answer has come meanwhile (or nothing is open): go on at once. Only on the journal of the turn's
+        own session.
         """
         ...
 

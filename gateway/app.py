@@ -33,7 +33,6 @@ from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
 from gateway.platforms import Wiring, platform_channels
 from gateway.problems import OperatorError
-from gateway.questions import AskingLanes
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.schema import open_database
@@ -41,6 +40,7 @@ from gateway.settings import Settings
 from gateway.talk import converse, dial, near
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
+from gateway.waiting import AskingLanes
 from gateway.web_host import GatewayWebHost
 from swarm_presets.loader import load_folder
 

@@ -58,20 +58,28 @@ class Decisions:
     def press(self, conn: Connection, asked: Asked, inbound: Inbound) -> Outcome:
         """A button, or the form that one opened."""
         number, _, choice = asked.route.rest.partition(":")
-        ticket = _numbered(conn, number)
-        if problem := self._refusal(conn, ticket, asked):
-            return Outcome(problem)
-        assert ticket is not None
-        match ticket.kind, asked.route.name:
-            case "ask", "ask" if choice.isdecimal() and 0 < int(choice) <= len(ticket.options):
-                return self._decide(conn, ticket, asked, "answered", _text(ticket.options[int(choice) - 1]))
-            case "approval", "ok":
+        ticket = self._decidable(conn, number, asked)
+        if isinstance(ticket, Outcome):
+            return ticket
+        if ticket.kind == "ask":
+            return self._choose(conn, ticket, asked, choice)
+        return self._press(conn, ticket, asked, inbound)
+
+    def _choose(self, conn: Connection, ticket: Ticket, asked: Asked, choice: str) -> Outcome:
+        number = int(choice) if choice.isdecimal() and len(choice) < 3 else 0
+        if asked.route.name != "ask" or not 0 < number <= len(ticket.options):
+            return Outcome(words("gone", asked.language))
+        return self.answer(conn, ticket, asked, ticket.options[number - 1])
+
+    def _press(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
+        match asked.route.name:
+            case "ok":
                 return self._decide(conn, ticket, asked, "approved")
-            case "approval", "no":
+            case "no":
                 return self._decide(conn, ticket, asked, "denied")
-            case "approval", "edit" if inbound.kind is Kind.FORM:
+            case "edit" if inbound.kind is Kind.FORM:
                 return self._edited(conn, ticket, asked, inbound.fields)
-            case "approval", "edit":
+            case "edit":
                 return Outcome(how_to_edit(ticket.id, ticket.args, asked.language), aloud=True)
             case _:
                 return Outcome(words("gone", asked.language))
@@ -85,10 +93,9 @@ class Decisions:
             return Outcome(words("usage", asked.language, name=name))
         if match is None:
             return self._only(conn, asked)
-        ticket = _numbered(conn, match[1])
-        if problem := self._refusal(conn, ticket, asked):
-            return Outcome(problem)
-        assert ticket is not None
+        ticket = self._decidable(conn, match[1], asked)
+        if isinstance(ticket, Outcome):
+            return ticket
         if ticket.kind != "approval":
             return Outcome(words("gone", asked.language))
         if lines:
@@ -104,7 +111,7 @@ class Decisions:
 
     def answer(self, conn: Connection, ticket: Ticket, asked: Asked, text: str) -> Outcome:
         """Take a person's own words as the answer."""
-        return self._decide(conn, ticket, asked, "answered", _text(text))
+        return self._decide(conn, ticket, asked, "answered", {"text": text})
 
     def expire(self, conn: Connection, question_id: int, now: dt.datetime) -> Outcome:
         """Nobody answered in time: neither approved nor refused (TGV-7)."""
@@ -139,21 +146,24 @@ class Decisions:
             return False
         return self.access.role(person) == "operator" or person == _author(conn, ticket)
 
-    def _refusal(self, conn: Connection, ticket: Ticket | None, asked: Asked) -> str:
-        if ticket is None:
-            return words("gone", asked.language)
-        if not self._may(conn, ticket, asked.person):
-            return words("not_approver", asked.language)
-        if ticket.status not in UNDECIDED or ticket.expires_at <= asked.now:
-            return words("gone", asked.language)
-        return ""
+    def _decidable(self, conn: Connection, number: str, asked: Asked) -> Ticket | Outcome:
+        """The question of this number, or why this person cannot decide it now."""
+        is_number = number.isdecimal() and len(number) < 19
+        ticket = questions.find(conn, int(number)) if is_number else None
+        if ticket is not None and not self._may(conn, ticket, asked.person):
+            return Outcome(words("not_approver", asked.language))
+        if ticket is None or ticket.status not in UNDECIDED or ticket.expires_at <= asked.now:
+            return Outcome(words("gone", asked.language))
+        return ticket
 
     def _only(self, conn: Connection, asked: Asked) -> Outcome:
         """A command without a number: it must be plain what it is about."""
         mine = [
             t
             for t in questions.undecided(conn, asked.lane.id)
-            if t.kind == "approval" and t.expires_at > asked.now and self._may(conn, t, asked.person)
+            if t.kind == "approval"
+            and t.expires_at > asked.now
+            and self._may(conn, t, asked.person)
         ]
         name = asked.route.name
         if not mine:
@@ -172,7 +182,9 @@ class Decisions:
         properties: Any = spec.parameters.get("properties", {})
         args = dict(ticket.args)
         for name, text in fields:
-            is_text = isinstance(args.get(name), str) or properties.get(name, {}).get("type") == "string"
+            is_text = (
+                isinstance(args.get(name), str) or properties.get(name, {}).get("type") == "string"
+            )
             value = value_of(text)
             args[name] = text if is_text and not isinstance(value, str) else value
         try:
@@ -193,7 +205,12 @@ class Decisions:
         """One transaction: who is first decides, and what makes the turn go on is written with it."""
         answer = answer or {}
         before = questions.settle(
-            conn, ticket, "answered", asked.now, by=asked.person, answer=answer | {"verdict": verdict}
+            conn,
+            ticket,
+            "answered",
+            asked.now,
+            by=asked.person,
+            answer=answer | {"verdict": verdict},
         )
         if before is None:
             return Outcome(words("gone", asked.language))
@@ -214,14 +231,6 @@ def carry_out(outcome: Outcome, senders: Outbox, engine: Engine) -> None:
         engine.wake(*outcome.wake)
 
 
-def _text(text: str) -> dict[str, Any]:
-    return {"text": text}
-
-
-def _numbered(conn: Connection, number: str) -> Ticket | None:
-    return questions.find(conn, int(number)) if number.isdecimal() and len(number) < 19 else None
-
-
 def _author(conn: Connection, ticket: Ticket) -> str:
     """Who wrote what began the turn that asked (a turn's id is that of its first inbox row)."""
     query = select(_INBOX.c.author).where(_INBOX.c.id == ticket.turn_id)
@@ -232,7 +241,9 @@ def _come_back(conn: Connection, ticket: Ticket, now: dt.datetime) -> None:
     """A row of the conversation that carries a late decision out in a turn of its own, once (`engine/late.py`)."""
     lane = conversation.find(conn, ticket.conversation_id)
     if lane is None:
-        raise LookupError(f"the conversation {ticket.conversation_id} of question {ticket.id} is gone")
+        raise LookupError(
+            f"the conversation {ticket.conversation_id} of question {ticket.id} is gone"
+        )
     author = _author(conn, ticket)
     said = words("late", ticket.language, id=ticket.id)
     inbound = Inbound(

@@ -20,6 +20,7 @@ from gateway import (
     inbox,
     parked,
     questions,
+    waiting,
 )
 from gateway.conversation import Lane
 from gateway.engine.begin import INTERRUPTING, STOPPING
@@ -182,7 +183,7 @@ def request_stop(conn: Connection, asked: Asked, access: Access, turn_id: int | 
     """
     running = inbox.running_turn(conn, asked.lane.id)
     if running is None:
-        running = questions.waiting_turn(conn, asked.lane.id)
+        running = waiting.turn_of(conn, asked.lane.id)
     if running is None or (turn_id is not None and running != turn_id):
         return say("nothing_runs", asked.language)
     principal = conn.execute(_TURN.select().where(_TURN.c.id == running)).one().principal
@@ -192,7 +193,7 @@ def request_stop(conn: Connection, asked: Asked, access: Access, turn_id: int | 
     ):
         return say("not_yours", asked.language)
     questions.cancel_turn(conn, asked.lane.id, running, asked.now)
-    if questions.resume(conn, running, "stopping"):
+    if waiting.resume(conn, running, "stopping"):
         return ""  # it waited for a person; now it goes on to its end
     still = _TURN.c.status.in_(("running", "waiting", *STOPPING))  # it may be ending right now
     mark = update(_TURN).where(_TURN.c.id == running, still).values(status="stopping")

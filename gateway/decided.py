@@ -11,7 +11,9 @@ from gateway.question_words import arguments, words
 from gateway.questions import Ticket
 
 
-def rewrite(conn: Connection, ticket: Ticket, line: str, now: dt.datetime) -> list[tuple[int, Draft]]:
+def rewrite(
+    conn: Connection, ticket: Ticket, line: str, now: dt.datetime
+) -> list[tuple[int, Draft]]:
     """Let the message of a question end with this line, without buttons; the letter to send after the commit."""
     lane = conversation.find(conn, ticket.conversation_id)
     if lane is None:

@@ -3,12 +3,13 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from functools import partial
 
 from agent_core.ports import Clock
 from gateway import questions
 from gateway.approvals import Decisions, Outcome
 from gateway.db import Database
-from gateway.questions import AskingLanes
+from gateway.waiting import AskingLanes
 
 log = logging.getLogger(__name__)
 RETRY_S = 5.0  # the database is away
@@ -67,7 +68,8 @@ class Expiry:
         """Expire what is due; seconds until the next one, None for none."""
         now = self._clock.now()
         for question_id in await self._db.read(lambda conn: questions.due(conn, now)):
-            self._done(await self._db.write(lambda conn, i=question_id: self._decisions.expire(conn, i, now)))
+            expire = partial(self._decisions.expire, question_id=question_id, now=now)
+            self._done(await self._db.write(expire))
         until = await self._db.read(questions.next_expiry)
         return None if until is None else max(0.0, (until - self._clock.now()).total_seconds())
 
@@ -75,7 +77,10 @@ class Expiry:
         if seconds is None:
             await self._changed.wait()
             return
-        waits = [asyncio.ensure_future(self._sleep(seconds)), asyncio.ensure_future(self._changed.wait())]
+        waits = [
+            asyncio.ensure_future(self._sleep(seconds)),
+            asyncio.ensure_future(self._changed.wait()),
+        ]
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:

@@ -21,12 +21,13 @@ from gateway.db import Database
 from gateway.engine.base import Engine
 from gateway.identity import language_of, person_id
 from gateway.outbox import Draft, Outbox
-from gateway.questions import AskingLanes, Ticket
+from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
 from gateway.router import route
 from gateway.settings import Settings
 from gateway.tables import InboxStatus
 from gateway.texts import say
+from gateway.waiting import AskingLanes
 
 log = logging.getLogger(__name__)
 MAX_CHARS = 100_000
@@ -36,8 +37,8 @@ MAX_CHARS = 100_000
 class _Taken:
     """What the transaction decided.
 
-    `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press; `again`: it had come before;
-    `decided`: what a question came to.
+    `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press;
+    `again`: it had come before; `decided`: what a question came to.
     """
 
     row_id: int = 0
@@ -123,7 +124,9 @@ class Intake:
         if not verdict.allowed and verdict.code is None:
             log.info("message_denied", extra={"person": author})
             return None
-        apart = not inbound.private and self._settings.groups.rules(inbound.address).session == "person"
+        apart = (
+            not inbound.private and self._settings.groups.rules(inbound.address).session == "person"
+        )
         lane = conversation.ensure(
             conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
         )
@@ -132,8 +135,12 @@ class Intake:
             return None
         way = route(inbound.text, inbound.kind)
         if way.to == "button" or way.name == "stop":
-            judged = replace(judged, allowance=Allowance.TAKE)  # whoever wrote too much can still stop it
-        waits = verdict.allowed and judged.allowance is Allowance.TAKE and way.to in ("turn", "lane")
+            judged = replace(
+                judged, allowance=Allowance.TAKE
+            )  # whoever wrote too much can still stop it
+        waits = (
+            verdict.allowed and judged.allowance is Allowance.TAKE and way.to in ("turn", "lane")
+        )
         waits = waits and len(inbound.text) <= MAX_CHARS
         ticket: Ticket | None = None
         if waits and way.to == "turn" and not inbound.attachments and lane.id in self._asking:
@@ -205,7 +212,9 @@ class Intake:
         turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":
             where = conversation.of_row(conn, turn_id, asked.lane.address)
-            asked = replace(asked, lane=where or asked.lane)  # a group may have a lane for each person
+            asked = replace(
+                asked, lane=where or asked.lane
+            )  # a group may have a lane for each person
             taken.lane = asked.lane.id
             taken.toast = request_stop(conn, asked, self._settings.access, turn_id)
             taken.stop = not taken.toast

@@ -112,7 +112,10 @@ def put(conn: Connection, draft: Draft, now: dt.datetime) -> int:
 
 
 def rewrite(conn: Connection, draft: Draft, now: dt.datetime) -> int | None:
-    """Let a message of before say something else: what is visible of it is edited. Its row's id, or None for no row."""
+    """Let a message of before say something else: what is visible of it is edited.
+
+    Returns its row's id, or None when there is no row.
+    """
     mine = (_OUTBOX.c.turn_id == draft.turn_id, _OUTBOX.c.key == draft.key)
     found = conn.execute(select(_OUTBOX.c.id).where(*mine)).scalar()
     if found is None:
@@ -322,9 +325,6 @@ class Outbox:
     async def _deliver(self, letter: Letter) -> None:
         """Until it is sent or parked."""
         out = await self._outbound(letter)
-        if letter.rewritten:
-            ids = await self._db.read(lambda conn: _ids(conn, letter.row_id))
-            letter.receipt.shown_ids, letter.receipt.finals = ids, 0
         tries = 0
         while True:
             wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
@@ -363,6 +363,9 @@ class Outbox:
             await self._sleep(wait)
 
     async def _outbound(self, letter: Letter) -> Outbound:
+        if letter.rewritten:
+            shown = await self._db.read(lambda conn: _ids(conn, letter.row_id))
+            letter.receipt.shown_ids, letter.receipt.finals = shown, 0
         body = json.loads(letter.body)
         ids = [entry[0] for entry in body["files"]]
         data = await self._db.read(lambda conn: _blobs(conn, ids)) if ids else {}

@@ -1,8 +1,8 @@
 """Questions to people as rows: asked once for each call, decided once, parked when the talk goes on (DESIGN.md 4).
 
-A question is `open` until somebody allowed decides it (`answered`), it is `expired` or `cancelled`. `parked`: the person
-wrote something else meanwhile, the turn ended, and a later decision is carried out in a turn of its own. All that moves
-one takes the conversation's row first, so that a decision and the begin of a turn never miss each other.
+A question is `open` until somebody allowed decides it (`answered`), or it is `expired` or `cancelled`. `parked`: the
+person wrote something else meanwhile, the turn ended, and a later decision is carried out in a turn of its own. All
+that moves one takes the conversation's row first, so that a decision and the begin of a turn never miss each other.
 """
 
 import datetime as dt
@@ -16,13 +16,12 @@ from sqlalchemy import Connection, func, insert, select, update
 
 from agent_core.ports import Answer, Ask, AskState
 from agent_core.storage.tables import Turn
-from agent_core.types import TurnStatus
 from channels.types import Address
-from gateway import outbox
+from gateway import outbox, waiting
 from gateway.identity import Language
 from gateway.outbox import Draft
 from gateway.question_words import buttons_of, minutes, text_of
-from gateway.tables import Conversation, Inbox, InboxStatus, Question
+from gateway.tables import Conversation, Inbox, Question
 
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
@@ -94,10 +93,12 @@ def hold(conn: Connection, conversation_id: str) -> None:
     """Take the conversation's row until this transaction ends. SQLite has one writer anyway."""
     if conn.dialect.name == "postgresql":
         query = select(_CONVERSATION.c.id).where(_CONVERSATION.c.id == conversation_id)
-        conn.execute(query.with_for_update(key_share=True))  # an inbox row that was put in refers to it
+        conn.execute(
+            query.with_for_update(key_share=True)
+        )  # an inbox row that was put in refers to it
 
 
-# Asking ----------------------------------------------------------------------------------------------------------------
+# Asking -------------------------------------------------------------------------------------------
 
 
 def put(
@@ -167,7 +168,7 @@ def _standing(ticket: Ticket, ask: Ask, turn_id: int) -> Answer:
     )
 
 
-# Finding ---------------------------------------------------------------------------------------------------------------
+# Finding ------------------------------------------------------------------------------------------
 
 
 def _ticket(row: Any) -> Ticket:
@@ -196,13 +197,18 @@ def undecided(
 ) -> list[Ticket]:
     """The questions of a conversation that nobody has decided, oldest first."""
     mine = (_QUESTION.c.conversation_id == conversation_id, _QUESTION.c.status.in_(statuses))
-    return [_ticket(row) for row in conn.execute(select(_QUESTION).where(*mine).order_by(_QUESTION.c.id))]
+    return [
+        _ticket(row)
+        for row in conn.execute(select(_QUESTION).where(*mine).order_by(_QUESTION.c.id))
+    ]
 
 
 def due(conn: Connection, now: dt.datetime) -> list[int]:
     """Ids of the undecided questions whose time is over."""
     over = (_QUESTION.c.status.in_(UNDECIDED), _QUESTION.c.expires_at <= now)
-    return list(conn.execute(select(_QUESTION.c.id).where(*over).order_by(_QUESTION.c.id)).scalars())
+    return list(
+        conn.execute(select(_QUESTION.c.id).where(*over).order_by(_QUESTION.c.id)).scalars()
+    )
 
 
 def next_expiry(conn: Connection) -> dt.datetime | None:
@@ -218,7 +224,7 @@ def asking(conn: Connection) -> list[str]:
     return list(conn.execute(query).scalars())
 
 
-# Deciding --------------------------------------------------------------------------------------------------------------
+# Deciding -----------------------------------------------------------------------------------------
 
 
 def settle(
@@ -248,55 +254,9 @@ def settle(
         ).first()
         if moved is not None:
             if before == "open":
-                resume(conn, ticket.turn_id)
+                waiting.resume(conn, ticket.turn_id)
             return before
     return None
-
-
-def resume(conn: Connection, turn_id: int, status: str = TurnStatus.RUNNING.value) -> bool:
-    """Let a waiting turn go on; false when it does not wait (yet): then it looks at the answer before it would."""
-    waits = (_TURN.c.id == turn_id, _TURN.c.status == TurnStatus.WAITING.value)
-    found = conn.execute(update(_TURN).where(*waits).values(status=status).returning(_TURN.c.id))
-    if found.first() is None:
-        return False
-    mine = (_INBOX.c.turn_id == turn_id, _INBOX.c.status == InboxStatus.WAITING)
-    conn.execute(update(_INBOX).where(*mine).values(status=int(InboxStatus.IN_TURN)))
-    return True
-
-
-def wait(conn: Connection, turn_id: int, asked: Collection[int]) -> bool:
-    """Leave a turn to the person; false when one of its questions has been decided meanwhile."""
-    if not asked:
-        return False
-    statuses = set(
-        conn.execute(select(_QUESTION.c.status).where(_QUESTION.c.id.in_(asked))).scalars()
-    )
-    if statuses != {"open"}:
-        return False
-    runs = (_TURN.c.id == turn_id, _TURN.c.status == TurnStatus.RUNNING.value)
-    marked = update(_TURN).where(*runs).values(status=TurnStatus.WAITING.value)
-    if conn.execute(marked.returning(_TURN.c.id)).first() is None:
-        return False  # a person has asked to stop it: that comes first
-    mine = (_INBOX.c.turn_id == turn_id, _INBOX.c.status == InboxStatus.IN_TURN)
-    values = {"status": int(InboxStatus.WAITING), "attempts": 0}  # no restart has broken it so far
-    conn.execute(update(_INBOX).where(*mine).values(values))
-    return True
-
-
-def waiting_turn(conn: Connection, conversation_id: str) -> int | None:
-    """The turn of a conversation that waits for a person, or None."""
-    query = (
-        select(_QUESTION.c.turn_id)
-        .join(_TURN, _TURN.c.id == _QUESTION.c.turn_id)
-        .where(
-            _QUESTION.c.conversation_id == conversation_id,
-            _QUESTION.c.status == "open",
-            _TURN.c.status == TurnStatus.WAITING.value,
-        )
-        .limit(1)
-    )
-    found: int | None = conn.execute(query).scalar()
-    return found
 
 
 def cancel_turn(
@@ -333,25 +293,3 @@ def rehome(
     }
     conn.execute(update(_QUESTION).where(_QUESTION.c.id == ticket.id).values(values))
     return args
-
-
-class AskingLanes:
-    """Conversations that may have undecided questions: a hint in memory, so that all others cost no query.
-
-    Until `load` every conversation may have one; who has had one stays, since a wrong "no" would lose a question.
-    """
-
-    def __init__(self) -> None:
-        self._lanes: set[str] | None = None
-
-    def load(self, lanes: Sequence[str]) -> None:
-        """What the database says at the start."""
-        self._lanes = {*lanes, *(self._lanes or ())}
-
-    def add(self, conversation_id: str) -> None:
-        """A question was asked here."""
-        if self._lanes is not None:
-            self._lanes.add(conversation_id)
-
-    def __contains__(self, conversation_id: str) -> bool:
-        return self._lanes is None or conversation_id in self._lanes

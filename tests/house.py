@@ -25,11 +25,11 @@ from gateway.expiry import Expiry
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
-from gateway.questions import AskingLanes
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
+from gateway.waiting import AskingLanes
 from swarm_presets.loader import PresetSet
 from tests.harness import Toolbox, agent, team
 from tests.loopback import Loopback
@@ -128,9 +128,7 @@ class House:
             db=db,
             clock=self.clock,
             place=Place("UTC", self.settings.locale.language),
-            services=Services(
-                registry, lambda name: self.model, self.clock, self.clock.sleep
-            ),
+            services=Services(registry, lambda name: self.model, self.clock, self.clock.sleep),
             teams=self.teams,
             models=self.models,
             commands=self.commands,

@@ -159,10 +159,14 @@ async def _run_one(
         return await _store(run, _Done(_failure(call, f"There is no tool {call.name!r} here.")))
     if call.id in started and not spec.idempotent:
         return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
-    if not asks(spec) or call.args is None:
-        return await _carry_out(run, call, spec)
+    if asks(spec) and call.args is not None:
+        return await _ask_first(run, call, spec, started)
+    return await _carry_out(run, call, spec)
+
+
+async def _ask_first(run: Run, call: ToolUse, spec: ToolSpec, begun: set[str]) -> Row:
     try:
-        settled = await consult(run, call, spec, started)
+        settled = await consult(run, call, spec, begun)
     except ToolFailure as e:
         return await _store(run, _Done(_failure(call, str(e))))
     if settled.call is not None:
@@ -182,7 +186,7 @@ async def _carry_out(
     )
     done = await _outcome(run, call, spec)
     if meta:
-        done = replace(done, meta=(done.meta or {}) | meta)
+        done = replace(done, meta={**(done.meta or {}), **meta})
     row = await _store(run, done)
     seconds = run.clock.monotonic() - began
     result = done.result

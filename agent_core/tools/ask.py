@@ -1,4 +1,7 @@
-"""Asking the person: a tool whose result is what the person chose or said. The runtime carries it out (runtime/asking.py)."""
+"""Asking the person: a tool whose result is what the person chose or said.
+
+The runtime carries it out (runtime/asking.py).
+"""
 
 from typing import Annotated
 
@@ -34,8 +37,8 @@ def ask_tools() -> list[ToolSpec]:
     ) -> ToolOutput:
         """Ask the person one question and wait for the answer.
 
-        Use it when the request cannot be carried out without a choice that only the person can make. It is no way to get
-        consent: tools that need an approval ask for it by themselves.
+        Use it when the request cannot be carried out without a choice that only the person can make.
+        It is no way to get consent: tools that need an approval ask for it by themselves.
 
         Args:
             question: One short question, in the person's language.

@@ -20,11 +20,12 @@ from gateway.outbox import Draft
 from gateway.router import Route, route
 from gateway.sessions import retaken
 from gateway.tables import InboxStatus
+from gateway.waiting import AskingLanes
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 INTERRUPTING = "interrupting"  # its author wrote on; otherwise as "stopping"
 STOPPING = frozenset({"stopping", INTERRUPTING})
-_EVERY = questions.AskingLanes()
+_EVERY = AskingLanes()  # any conversation may have one
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from agent_core.types import (
     Usage,
 )
 from channels.types import Step
-from gateway import inbox, outbox, questions
+from gateway import inbox, outbox, waiting
 from gateway.decided import cancel_questions
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
@@ -158,7 +158,7 @@ class TurnJournal(SessionJournal):
 
         def work(conn: Connection, after: int) -> list[Row]:
             del after
-            waits.append(questions.wait(conn, self._turn_id, asked))
+            waits.append(waiting.wait(conn, self._turn_id, asked))
             return []
 
         await self._commit(work)

@@ -26,7 +26,7 @@ from agent_core.types import (
     TurnStatus,
     assistant,
 )
-from gateway import inbox, outbox, questions
+from gateway import inbox, outbox, questions, waiting
 from gateway.conversation import Lane
 from gateway.outbox import REPLY, Draft
 from gateway.question_words import listed, words
@@ -34,7 +34,9 @@ from gateway.questions import Ticket
 from gateway.router import LATE, Route
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
-MOVES = frozenset({"new", "resume", "fork", "undo", "retry"})  # commands that move or read a session
+MOVES = frozenset(
+    {"new", "resume", "fork", "undo", "retry"}
+)  # commands that move or read a session
 
 AWAITING = (
     "Awaiting question {id}: no answer yet, and the person wrote on. The question stays open; {after} "
@@ -59,7 +61,7 @@ def is_late(way: Route) -> bool:
 
 def park(conn: Connection, lane: Lane, now: dt.datetime) -> list[tuple[int, Draft]]:
     """End the waiting turn of a conversation, if there is one; what its visible preview says from now on."""
-    turn_id = questions.waiting_turn(conn, lane.id)
+    turn_id = waiting.turn_of(conn, lane.id)
     if turn_id is None:
         return []
     turn = conn.execute(select(_TURN).where(_TURN.c.id == turn_id)).one()
@@ -88,7 +90,11 @@ def _result(call: ToolUse, session_id: str, tickets: Sequence[Ticket]) -> NewRow
     """The result of an open call: it was asked about, a sub-agent of it asked, or it never began."""
     child = f"{session_id}/{call.id}"
     mine = [t for t in tickets if (t.session_id, t.call_id) == (session_id, call.id)]
-    below = [t for t in tickets if t.session_id == child or t.session_id.startswith((f"{child}.", f"{child}/"))]
+    below = [
+        t
+        for t in tickets
+        if t.session_id == child or t.session_id.startswith((f"{child}.", f"{child}/"))
+    ]
     text = " ".join(AWAITING.format(id=t.id, after=AFTER[t.kind]) for t in mine or below)
     if not text:
         text = NOT_BEGUN.format(ids=listed([t.id for t in tickets]))
@@ -125,9 +131,7 @@ def first_row(ticket: Ticket, row_id: int, situation: Context) -> NewRow:
     return NewRow(RowKind.USER, Message("user", (situation, Context(note))), ref=str(row_id))
 
 
-def stored_call(
-    conn: Connection, ticket: Ticket, session_id: str, turn_id: int
-) -> list[NewRow]:
+def stored_call(conn: Connection, ticket: Ticket, session_id: str, turn_id: int) -> list[NewRow]:
     """The call that was approved, as the turn's first step; from now on the approval is bound to it."""
     if ticket.kind == "ask":
         return []

@@ -21,8 +21,32 @@ OPEN_QUESTION = Answer(calls=(call("ask_user", "a1", question="Which symbol?"),)
 
 # FIX-4, TGV-6: none of these is a yes, wherever it is written.
 NO_CONSENT = (
-    *("yes", "Yes!", "ok", "OK", "好的", "确认", "同意", "继续", "批准", "approve", "Approve 1", "1", "[1]"),
-    *("不要继续", "我不确认", "do not allow", "allow", "token", "look", "ok:1", "/approve yes", "/approve 不要"),
+    *(
+        "yes",
+        "Yes!",
+        "ok",
+        "OK",
+        "好的",
+        "确认",
+        "同意",
+        "继续",
+        "批准",
+        "approve",
+        "Approve 1",
+        "1",
+        "[1]",
+    ),
+    *(
+        "不要继续",
+        "我不确认",
+        "do not allow",
+        "allow",
+        "token",
+        "look",
+        "ok:1",
+        "/approve yes",
+        "/approve 不要",
+    ),
     *("approve 1 please", "👍", "是", "y", "sure, go ahead", "/deny nothing"),
 )
 
@@ -86,7 +110,9 @@ async def test_a_choice_is_the_result_of_the_call(db: Database) -> None:
         await settled(it)
 
 
-@pytest.mark.parametrize("data", ["ask:1:0", "ask:1:3", "ask:1:x", "ask:1:", "ok:1", "ask:9:1", "ask::1"])
+@pytest.mark.parametrize(
+    "data", ["ask:1:0", "ask:1:3", "ask:1:x", "ask:1:", "ok:1", "ask:9:1", "ask::1"]
+)
 async def test_a_press_that_fits_no_option_decides_nothing(db: Database, data: str) -> None:
     async with house(db, CHOICE) as it:
         await it.say("go")
@@ -97,7 +123,9 @@ async def test_a_press_that_fits_no_option_decides_nothing(db: Database, data: s
         assert await status(it) == "open"
 
 
-async def test_a_question_without_options_takes_the_next_message_as_its_answer(db: Database) -> None:
+async def test_a_question_without_options_takes_the_next_message_as_its_answer(
+    db: Database,
+) -> None:
     async with house(db, OPEN_QUESTION, "looking at AAPL") as it:
         await it.say("go")
         await it.quiet()
@@ -183,7 +211,9 @@ async def test_another_persons_click_is_refused(db: Database) -> None:
             await it.press(data, chat="-5", private=False, author="2")
         await it.say("/approve 1", chat="-5", private=False, author="2")
         await it.quiet()
-        assert {t for _, t in it.channel.answers} == {"Only the person who was asked can decide this."}
+        assert {t for _, t in it.channel.answers} == {
+            "Only the person who was asked can decide this."
+        }
         assert it.tools.calls == []
         assert await status(it) == "open"
 
@@ -203,7 +233,9 @@ async def test_an_operator_may_approve_but_not_choose_for_others(db: Database) -
         assert await status(it, 2) == "open"
 
 
-@pytest.mark.parametrize(("script", "result"), [(PAY, "Expired: nobody"), (CHOICE, "Nobody answered")])
+@pytest.mark.parametrize(
+    ("script", "result"), [(PAY, "Expired: nobody"), (CHOICE, "Nobody answered")]
+)
 async def test_an_expiry_is_neither_yes_nor_no(db: Database, script: Answer, result: str) -> None:
     """TGV-7."""
     async with house(db, script, "I had no answer") as it:
@@ -230,7 +262,9 @@ async def test_an_approval_expires_after_five_minutes_and_no_sooner(db: Database
         assert await status(it) == "expired"
 
 
-async def test_a_press_after_the_time_decides_nothing_even_before_the_clock_has_struck(db: Database) -> None:
+async def test_a_press_after_the_time_decides_nothing_even_before_the_clock_has_struck(
+    db: Database,
+) -> None:
     async with house(db, PAY, "late") as it:
         await it.say("pay bob")
         await it.quiet()
@@ -302,7 +336,10 @@ async def test_a_ticket_of_other_arguments_allows_nothing(db: Database) -> None:
 # Commands and editing ----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("words", "paid"), [("/approve", True), ("/approve 1", True), ("/deny", False), ("!deny #1", False)])
+@pytest.mark.parametrize(
+    ("words", "paid"),
+    [("/approve", True), ("/approve 1", True), ("/deny", False), ("!deny #1", False)],
+)
 async def test_commands_decide_like_buttons(db: Database, words: str, paid: bool) -> None:
     async with house(db, PAY, "done") as it:
         await it.say("pay bob")
@@ -357,7 +394,9 @@ async def test_without_dialogs_the_values_come_as_lines_of_the_command(db: Datab
         await settled(it)
 
 
-@pytest.mark.parametrize("words", ["/approve 1\nwhom=x", "/approve 1\nto bob", "/approve 1 now", "/approve one"])
+@pytest.mark.parametrize(
+    "words", ["/approve 1\nwhom=x", "/approve 1\nto bob", "/approve 1 now", "/approve one"]
+)
 async def test_an_edit_that_makes_no_sense_approves_nothing(db: Database, words: str) -> None:
     async with house(db, PAY) as it:
         await it.say("pay bob")
@@ -389,7 +428,9 @@ async def test_arguments_cannot_pass_for_the_gateways_own_words(db: Database) ->
 # The talk goes on meanwhile ----------------------------------------------------------------------------------------
 
 
-async def test_a_message_meanwhile_is_a_turn_and_a_later_yes_runs_the_stored_call(db: Database) -> None:
+async def test_a_message_meanwhile_is_a_turn_and_a_later_yes_runs_the_stored_call(
+    db: Database,
+) -> None:
     async with house(db, PAY, "about the weather", "reported: paid") as it:
         await it.say("pay bob")
         await it.quiet()
@@ -466,7 +507,9 @@ async def until_busy(it: House) -> None:
 
 
 @pytest.mark.parametrize("command", ["/new", "/undo", "/retry", "/fork"])
-async def test_a_command_that_moves_the_session_ends_the_wait_and_loses_nothing(db: Database, command: str) -> None:
+async def test_a_command_that_moves_the_session_ends_the_wait_and_loses_nothing(
+    db: Database, command: str
+) -> None:
     async with house(db, PAY, "again", "reported") as it:
         await it.say("pay bob")
         await it.quiet()
@@ -559,7 +602,9 @@ async def test_a_sub_agents_approval_is_asked_in_the_roots_conversation(db: Data
 
 
 async def test_parallel_sub_agents_ask_side_by_side_and_nobody_is_paid_twice(db: Database) -> None:
-    two = Answer(calls=(delegate("a", "one", "d1"), delegate("b", "two", "d2"), delegate("c", "three", "d3")))
+    two = Answer(
+        calls=(delegate("a", "one", "d1"), delegate("b", "two", "d2"), delegate("c", "three", "d3"))
+    )
 
     def script(request: ModelRequest) -> Answer | str:
         who = request.system
@@ -587,7 +632,9 @@ async def test_parallel_sub_agents_ask_side_by_side_and_nobody_is_paid_twice(db:
         await settled(it)
 
 
-async def test_a_message_meanwhile_ends_the_delegation_and_a_later_yes_runs_the_helpers_tool(db: Database) -> None:
+async def test_a_message_meanwhile_ends_the_delegation_and_a_later_yes_runs_the_helpers_tool(
+    db: Database,
+) -> None:
     async with house(db, SEND, PAY, "weather", "reported", the_team=DESK) as it:
         await it.say("go")
         await it.quiet()
@@ -617,7 +664,9 @@ async def test_a_decision_after_a_restart_goes_on_from_the_rows(db: Database) ->
         await settled(it)
 
 
-async def test_a_decision_whose_wake_up_was_lost_is_carried_out_by_the_next_start(db: Database) -> None:
+async def test_a_decision_whose_wake_up_was_lost_is_carried_out_by_the_next_start(
+    db: Database,
+) -> None:
     async with house(db, PAY) as first:
         await first.say("pay bob")
         await first.quiet()
