@@ -44,7 +44,7 @@ def test_a_channel_is_built_from_its_settings() -> None:
 @pytest.mark.usefixtures("foreign")
 def test_those_of_other_packages_are_found() -> None:
     assert kind("third") is THIRD
-    assert set(available()) == {"telegram", "web", "terminal", "third"}
+    assert set(available()) == {*registry.BUILT_IN, "third"}
     assert kind("telegram").config_type() is TelegramConfig
 
 
