@@ -14,8 +14,9 @@ _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 # Anthropic scales larger ones down itself (its page on vision), and refuses 5 MB of base64, which is a third longer.
 MAX_EDGE = 1568
 MAX_BYTES = 15 * 2**20 // 4
-# A small file may unfold to gigabytes ("decompression bomb"); a phone's largest photo has about 200 megapixels.
-MAX_PIXELS = 220_000_000
+# A small file may unfold to gigabytes ("decompression bomb"). A JPEG is decoded at a fraction of its size, so a phone's
+# largest photo (200 megapixels) is no trouble; others take four bytes for each pixel.
+MAX_PIXELS, MAX_JPEG_PIXELS = 50_000_000, 220_000_000
 QUALITY = 85
 
 
@@ -48,11 +49,13 @@ def prepare(data: bytes) -> Picture:
             warnings.simplefilter("ignore", Image.DecompressionBombWarning)  # judged below
             image = Image.open(io.BytesIO(data), formats=tuple(FORMATS))
         with image:
-            if image.width * image.height > MAX_PIXELS:
-                raise NoPicture(f"{image.width} x {image.height} pixels")
             media_type = FORMATS[image.format or ""]
+            most = MAX_JPEG_PIXELS if media_type == "image/jpeg" else MAX_PIXELS
+            if image.width * image.height > most:
+                raise NoPicture(f"{image.width} x {image.height} pixels")
             if max(image.size) <= MAX_EDGE and len(data) <= MAX_BYTES:
-                image.verify()
+                # A provider refuses a damaged one, and with it every later request of the session.
+                image.load()
                 return Picture(data, media_type)
             return _smaller(image)
     except (OSError, ValueError, SyntaxError, KeyError, Image.DecompressionBombError) as e:

@@ -3,9 +3,11 @@
 import asyncio
 
 import pytest
+from sqlalchemy import text
 
 from agent_core.errors import ModelOverloaded
 from agent_core.models.scripted import ScriptedModel
+from agent_core.runtime.pictures import MOST
 from agent_core.types import Image, Message, Text
 from channels.errors import Unreachable
 from channels.types import Attachment
@@ -51,6 +53,30 @@ async def test_a_picture_is_seen_in_later_turns_too(db: Database) -> None:
         assert len(channel.fetched) == 1
 
 
+async def test_a_picture_that_was_forgotten_is_left_out(db: Database) -> None:
+    house, channel = media_house(db, ["a red square", "I do not see it any more"])
+    async with house:
+        file = channel.put("p.png", "image/png", drawn())
+        await house.ask("what is this?", attachments=(file,))
+        await db.write(lambda conn: conn.execute(text("delete from blob")))
+        await house.ask("really?")
+        assert house.model.requests[1].images == {}
+
+
+async def test_a_request_shows_the_newest_pictures_only(db: Database) -> None:
+    house, channel = media_house(db, ["ok", "ok", "ok"])
+    async with house:
+        for turn in range(3):
+            files = tuple(
+                channel.put(f"{n}.png", "image/png", drawn(10 + n, 10 + turn)) for n in range(9)
+            )
+            await house.ask("look", attachments=files)
+        shown = house.model.requests[2].images
+        assert shown is not None
+        assert len(shown) == MOST == 20
+        assert {i.blob_id for i in images(house.model.requests[2].messages[-1])} <= shown.keys()
+
+
 @pytest.mark.parametrize(
     ("language", "words"), [("look", "cannot see pictures"), ("看看这个", "看不到图片")]
 )
@@ -64,7 +90,7 @@ async def test_a_person_is_told_once_that_the_model_is_blind(
         assert sorted(shown) == sorted(
             ["I cannot see it.", shown[0] if words in shown[0] else shown[1]]
         )
-        assert sum(words in text for text in shown) == 1
+        assert sum(words in one for one in shown) == 1
         assert house.model.requests[0].images is None
         assert len(images(house.model.requests[0].messages[-1])) == 2  # a later model may see them
 
@@ -73,8 +99,8 @@ async def test_a_picture_alone_before_a_blind_model_costs_no_call(db: Database) 
     house, channel = media_house(db, blind())
     async with house:
         file = channel.put("p.png", "image/png", drawn())
-        [text] = await house.ask("", attachments=(file,))
-        assert "scripted/blind cannot see pictures" in text
+        [told] = await house.ask("", attachments=(file,))
+        assert "scripted/blind cannot see pictures" in told
         assert house.model.requests == []
 
 
@@ -148,7 +174,7 @@ async def test_ten_files_are_taken(db: Database) -> None:
         files = tuple(channel.put(f"{n}.txt", "text/plain", b"%d" % n) for n in range(12))
         shown = await house.ask("all of them", attachments=files)
         assert len(channel.fetched) == MAX_FILES
-        assert any("Only the first 10 files" in text for text in shown)
+        assert any("Only the first 10 files" in one for one in shown)
         assert (
             "11.txt (text/plain, 2 bytes): not taken"
             in said(house.model.requests[0].messages[-1])[0]
@@ -181,8 +207,8 @@ async def test_without_a_transcriber_the_person_is_told_and_no_model_called(db: 
     house, channel = media_house(db, [])
     async with house:
         file = channel.put("voice.ogg", "audio/ogg", b"OggS")
-        [text] = await house.ask("", attachments=(file,), message_id="1")
-        assert text == "I cannot listen to voice messages here. Please write instead."
+        [told] = await house.ask("", attachments=(file,), message_id="1")
+        assert told == "I cannot listen to voice messages here. Please write instead."
         assert house.model.requests == []
         assert channel.fetched == []
 
@@ -194,8 +220,8 @@ async def test_a_transcription_that_fails_is_said(db: Database) -> None:
     house, channel = media_house(db, [], ears=Ears(fail))
     async with house:
         file = channel.put("voice.ogg", "audio/ogg", b"OggS")
-        [text] = await house.ask("", attachments=(file,))
-        assert text.startswith("I could not understand your voice message.")
+        [told] = await house.ask("", attachments=(file,))
+        assert told.startswith("I could not understand your voice message.")
 
 
 async def test_a_voice_message_without_words_is_said(db: Database) -> None:
