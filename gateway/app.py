@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.base import CanMenu, Channel, HasRoutes
+from channels.errors import ChannelError
 from channels.manager import ChannelManager, State
 from channels.terminal.channel import TerminalChannel
 from channels.web.channel import WebChannel
@@ -259,20 +260,29 @@ async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
         if seat.state is State.FAILED:
             stop.set()
             cure = "copy it anew from the platform"
-            raise settings.refuse(f"channels.{seat.name}.token", seat.reason, cure)
+            key = {"slack": ".bot_token", "telegram": ".token", "discord": ".token"}
+            place = f"channels.{seat.name}{key.get(seat.name, '')}"
+            raise settings.refuse(place, seat.reason, cure)
 
 
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
     """What the first message would otherwise pay for: the model's SDK, the command menu."""
-    await core.channels.wait_ready()
     try:
         await core.models.prepare([core.models.default])
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
     for channel in platforms:
         if isinstance(channel, CanMenu):
-            await channel.menu(core.commands.menu("en"), None)
-            await channel.menu(core.commands.menu("zh"), "zh")
+            await core.channels.wait_ready(channel)
+            await _show_menu(core, channel)
+
+
+async def _show_menu(core: Core, channel: CanMenu) -> None:
+    try:
+        await channel.menu(core.commands.menu("en"), None)
+        await channel.menu(core.commands.menu("zh"), "zh")
+    except ChannelError as e:
+        log.warning("menu_not_shown", extra={"reason": str(e)})
 
 
 @dataclass(slots=True)

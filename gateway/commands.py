@@ -11,6 +11,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, update
 
 from agent_core.storage.tables import Turn
+from channels.types import Author
 from gateway import (
     commands_link,
     commands_remind,
@@ -99,6 +100,17 @@ class Commands:
     def menu(self, language: Language) -> Sequence[tuple[str, str]]:
         """(name, description) pairs in the order of the menu."""
         return [(name, say(f"help_{name}", language)) for name in MENU]
+
+    async def complete(self, command: str, typed: str, author: Author) -> Sequence[tuple[str, str]]:
+        """(shown, value) pairs for an argument that a person begins to type: presets and models."""
+        del author
+        if command == "preset":
+            found = [(f"{team.name} — {team.title}", team.name) for team in self.teams.all()]
+        elif command == "model":
+            found = [(name, name) for name in self.models.choices()]
+        else:
+            return ()
+        return [pair for pair in found if typed.lower() in pair[0].lower()]
 
     def _start(self, _conn: Connection, asked: Asked) -> str:
         return say("start", asked.language)

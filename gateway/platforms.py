@@ -5,6 +5,7 @@ settings model of their own.
 """
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from channels import registry
 from channels.base import Channel, Seen
@@ -16,6 +17,10 @@ from gateway.settings import Settings
 from gateway.settings_channels import DiscordBot, SlackBot, TelegramBot
 
 TELEGRAM_PATH = "/webhooks/telegram"  # further bots (`accounts`) have their id behind it
+
+if TYPE_CHECKING:
+    from channels.discord.config import DiscordConfig
+    from channels.slack.config import SlackConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,11 +69,11 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
     return TelegramChannel(config)
 
 
-def _slack(settings: Settings, bot: SlackBot, wiring: Wiring, number: int) -> Channel:
-    from channels.slack.channel import SlackChannel
+def slack_config(settings: Settings, bot: SlackBot, number: int) -> "SlackConfig":
+    """A Slack app's configuration; each further one gets webhook paths of its own."""
     from channels.slack.config import SlackConfig
 
-    config = SlackConfig(
+    return SlackConfig(
         bot_token=bot.bot_token.get_secret_value() if bot.bot_token else "",
         app_token=bot.app_token.get_secret_value() if bot.app_token else "",
         signing_secret=bot.signing_secret.get_secret_value() if bot.signing_secret else "",
@@ -77,15 +82,19 @@ def _slack(settings: Settings, bot: SlackBot, wiring: Wiring, number: int) -> Ch
         mention=settings.groups.mention,
         path="/webhooks/slack" if number == 0 else f"/webhooks/slack/{number + 1}",
     )
-    return SlackChannel(config, knows=Known(wiring.db))
 
 
-def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
-    from channels.discord.channel import DiscordChannel
-    from channels.discord.commands import SlashCommand
+def _slack(settings: Settings, bot: SlackBot, wiring: Wiring, number: int) -> Channel:
+    from channels.slack.channel import SlackChannel
+
+    return SlackChannel(slack_config(settings, bot, number), knows=Known(wiring.db))
+
+
+def discord_config(settings: Settings, bot: DiscordBot) -> "DiscordConfig":
+    """A Discord bot's configuration."""
     from channels.discord.config import DiscordConfig
 
-    config = DiscordConfig(
+    return DiscordConfig(
         bot.token.get_secret_value() if bot.token else "",
         api_url=bot.api_url,
         gateway_url=bot.gateway_url,
@@ -93,8 +102,14 @@ def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
         shards=bot.shards,
         mention=settings.groups.mention,
     )
-    commands = [SlashCommand(name, text) for name, text in wiring.commands.menu("en")]
-    return DiscordChannel(config, seen=wiring.seen, commands=commands)
+
+
+def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
+    from channels.discord.channel import DiscordChannel
+
+    return DiscordChannel(
+        discord_config(settings, bot), seen=wiring.seen, complete=wiring.commands.complete
+    )
 
 
 def _foreign(name: str, values: dict[str, object]) -> Channel:

@@ -128,7 +128,8 @@ class Stream:
     def _pause(self) -> float:
         """Until typing or the refresh is due, or the next preview may go."""
         now = self._clock()
-        until = [self._next_at] if self._next_at > now else []
+        # A wanted preview whose time has come while something else was sent goes at once.
+        until = [self._next_at] if self._next_at > now or self._wanted(now) else []
         if not self._visible:
             until.append(self._type_at)
         return max(0.01, min(until, default=now + self._idle()) - now)

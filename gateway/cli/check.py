@@ -1,5 +1,6 @@
 """`check`: what would stop the gateway, or is worth mending, each with its cure."""
 
+import asyncio
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -77,6 +78,15 @@ def findings(config: Path | None) -> Iterator[Finding]:
     yield from _secrets(settings)
     yield from _presets(settings)
     yield from _database(settings)
+    yield from _platforms(settings)
+
+
+def _platforms(settings: Settings) -> Iterator[Finding]:
+    """What Slack and Discord say of the bots that are switched on."""
+    from gateway.platform_check import platform_problems
+
+    for problem in asyncio.run(platform_problems(settings)):
+        yield Finding(problem.key or "channels", problem)
 
 
 def _folders(settings: Settings) -> Iterator[Finding]:
