@@ -3,18 +3,21 @@
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from channels.types import Button
-from gateway import conversation, links
+from gateway import conversation, links, outbox
 from gateway.conversation import Lane
 from gateway.identity import Language, known, language_of
 from gateway.outbox import Draft
+from gateway.tables import Outbox
 from gateway.texts import say
 
 if TYPE_CHECKING:
     from gateway.commands import Asked
 
+_OUTBOX = Outbox.__table__  # type: ignore[attr-defined]
+KEY = "link"  # of the outbox rows
 _REMOVE = frozenset({"remove", "解除"})
 
 
@@ -70,7 +73,7 @@ def _question(conn: Connection, asked: "Asked", code: str, owner: str, place: La
     name = " ".join(links.name_of(conn, asked.person).split())[:64]
     return Draft(
         asked.row_id,
-        "link",
+        KEY,
         owner,
         place.address,
         say("link_confirm", language, name=_plain(name), person=asked.person),
@@ -81,19 +84,39 @@ def _question(conn: Connection, asked: "Asked", code: str, owner: str, place: La
     )
 
 
-def pressed(conn: Connection, asked: "Asked") -> str:
-    """The answer to the question above, by its button. Returns what the presser reads; the other side is told, too."""
+def pressed(conn: Connection, asked: "Asked") -> tuple[str, tuple[tuple[int, Draft], ...]]:
+    """The answer to the question above, by its button; the other side is told, too.
+
+    Returns what the presser reads, and the question's message, rewritten to say it without buttons.
+    """
     code, _, answer = asked.route.rest.partition(":")
     pair = links.settle(conn, code, asked.person, asked.now, agreed=answer == "yes")
     if pair is None:
-        return say("not_open", asked.language)
+        return say("not_open", asked.language), ()
     text = "link_done" if answer == "yes" else "link_refused"
     place = _place(conn, pair.second)
     if place is not None:
         language = _language(conn, pair.second, asked.language)
         told = say(text, language, one=pair.second, other=pair.first)
-        asked.also.append(Draft(asked.row_id, "link", pair.second, place.address, told))
-    return say(text, asked.language, one=pair.first, other=pair.second)
+        asked.also.append(Draft(asked.row_id, KEY, pair.second, place.address, told))
+    said = say(text, asked.language, one=pair.first, other=pair.second)
+    return said, _rewritten(conn, asked, code, said)
+
+
+def _rewritten(
+    conn: Connection, asked: "Asked", code: str, said: str
+) -> tuple[tuple[int, Draft], ...]:
+    query = select(_OUTBOX.c.turn_id).where(
+        _OUTBOX.c.lane == str(asked.lane.address),
+        _OUTBOX.c.key == KEY,
+        _OUTBOX.c.body.contains(f"link:{code}:", autoescape=True),
+    )
+    asked_by = conn.execute(query.order_by(_OUTBOX.c.id.desc()).limit(1)).scalar()
+    if asked_by is None:
+        return ()
+    draft = Draft(asked_by, KEY, asked.person, asked.lane.address, said)
+    row_id = outbox.rewrite(conn, draft, asked.now)
+    return () if row_id is None else ((row_id, draft),)
 
 
 def _place(conn: Connection, person: str) -> Lane | None:

@@ -207,14 +207,13 @@ class Intake:
             taken.toast = "" if taken.decided.aloud else taken.decided.said
             return taken.decided.said if taken.decided.aloud else ""
         if asked.route.name == "link":
-            taken.toast = commands_link.pressed(conn, asked)
-            return taken.toast
+            taken.toast, letters = commands_link.pressed(conn, asked)
+            taken.decided = Outcome(taken.toast, letters=letters)
+            return ""
         turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":
             where = conversation.of_row(conn, turn_id, asked.lane.address)
-            asked = replace(
-                asked, lane=where or asked.lane
-            )  # a group may have a lane for each person
+            asked = replace(asked, lane=where or asked.lane)  # a group may have one for each person
             taken.lane = asked.lane.id
             taken.toast = request_stop(conn, asked, self._settings.access, turn_id)
             taken.stop = not taken.toast

@@ -43,7 +43,8 @@ async def test_two_accounts_are_linked_when_both_sides_have_agreed(db: Database)
         await house.press(f"link:{code}:yes")
         await house.quiet()
         assert await principal(db, BOB) == ALICE
-        assert house.channel.texts("1")[-1] == "telegram:1 and telegram:2 are linked."
+        assert (question.text, question.buttons) == ("telegram:1 and telegram:2 are linked.", ())
+        assert house.channel.answers[-1][1] == question.text
         assert house.channel.texts("2")[-1] == "telegram:2 and telegram:1 are linked."
         await house.ask("a question", author="2", chat="2")
         assert await house.one("select principal from turn") == ALICE
