@@ -10,11 +10,12 @@ from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import ClassVar, Literal
 
-from channels.grid import aligned
+from channels.grid import aligned, turned
 
 Mark = Literal["bold", "italic", "strike"]
 
 _SCHEME = re.compile(r"(?:https?|tg)://\S|mailto:\S", re.IGNORECASE)
+PHONE = 40  # columns of a monospaced block
 _LANGUAGE = re.compile(r"[\w+#.-]{1,40}", re.ASCII)
 
 
@@ -124,6 +125,13 @@ class TelegramHtml(Dialect):
         if language:
             body = f'<code class="language-{language.group()}">{body}</code>'
         return Pre(f"<pre>{body}</pre>")
+
+    def table(self, rows: Sequence[Sequence[str]], aligns: Sequence[str]) -> str:
+        """A phone shows about 40 columns of a block: a wide table of few rows is turned."""
+        swapped = turned(rows, PHONE)
+        if swapped is None:
+            return super().table(rows, aligns)
+        return super().table(swapped, ["", *["right"] * len(rows[1:])])
 
     def mark(self, kind: Mark, pieces: list[str]) -> list[str]:
         """Around all but code."""

@@ -52,6 +52,19 @@ def aligned(rows: Sequence[Sequence[str]], aligns: Sequence[str] = ()) -> list[s
     return lines
 
 
+def turned(rows: Sequence[Sequence[str]], room: int) -> list[list[str]] | None:
+    """The table with rows and columns swapped, where only so its lines fit into `room` columns and it gets no longer.
+
+    None: show it as it is. A comparison of a few things by many properties turns into one line a property.
+    """
+    count = max(map(len, rows), default=0)
+    swapped = [[row[i] if i < len(row) else "" for row in rows] for i in range(count)]
+    before, after = aligned(rows), aligned(swapped)
+    if max(map(width, before), default=0) <= room or max(map(width, after), default=0) > room:
+        return None
+    return swapped if len("\n".join(after)) <= len("\n".join(before)) else None
+
+
 def _pad(cell: str, size: int, side: str) -> str:
     room = max(0, size - width(cell))
     left = {"right": room, "center": room // 2}.get(side, 0)

@@ -93,7 +93,7 @@ def step_lines(steps: Sequence[Step]) -> list[str]:
 def _branch(children: Mapping[str | None, list[Step]], parent: str | None, depth: int) -> list[str]:
     lines: list[str] = []
     for step in children.get(parent, ()):
-        detail = f" {step.detail}" if step.detail else ""
+        detail = f" · {step.detail}" if step.detail else ""
         line = f"{INDENT * depth}{MARK[step.state]} {step.label}{detail}".replace("\n", " ")
         lines.append(line if len(line) <= DETAIL else f"{line[: DETAIL - 1]}…")
         if step.id != parent:

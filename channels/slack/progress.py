@@ -85,5 +85,5 @@ def lines(steps: Sequence[Step]) -> list[str]:
 
 
 def _line(step: Step, before: str) -> str:
-    detail = f" {step.detail}" if step.detail else ""
+    detail = f" · {step.detail}" if step.detail else ""
     return f"{before}{step.label}{detail}".replace("\n", " ")

@@ -16,6 +16,7 @@ MAX_TEXT, MAX_CAPTION = 4096, 1024
 PREVIEW_TEXT = 3500
 STEP_LINES, DETAIL, THINKING = 12, 80, 500
 BUTTONS_IN_A_ROW = 3
+SHORT_LABEL = 10  # a phone shows about so much of each of three labels
 MARK = {"running": "⏳", "ok": "✓", "failed": "✗"}
 TAG = re.compile(r"<[^>]+>")
 
@@ -39,11 +40,13 @@ def captions(text: str) -> list[str]:
 
 
 def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
-    """Buttons under a message, three in a row."""
+    """Buttons under a message, three in a row; two where a label is long, or one would be left alone."""
     if not buttons:
         return None
+    long = any(len(b.label) > SHORT_LABEL for b in buttons) or len(buttons) == 4
+    wide = 2 if long and len(buttons) > 1 else BUTTONS_IN_A_ROW
     keys = [InlineKeyboardButton(b.label, callback_data=b.data) for b in buttons]
-    rows = [keys[i : i + BUTTONS_IN_A_ROW] for i in range(0, len(keys), BUTTONS_IN_A_ROW)]
+    rows = [keys[i : i + wide] for i in range(0, len(keys), wide)]
     return InlineKeyboardMarkup(rows)
 
 
@@ -91,7 +94,7 @@ def _steps(steps: Sequence[Step]) -> list[str]:
 
     def walk(parent: str | None, depth: int) -> None:
         for step in children.get(parent, ()):
-            detail = f" {step.detail}" if step.detail else ""
+            detail = f" · {step.detail}" if step.detail else ""
             line = f"{'  ' * depth}{MARK[step.state]} {step.label}{detail}".replace("\n", " ")
             lines.append(line if len(line) <= DETAIL else f"{line[: DETAIL - 1]}…")
             if step.id != parent:

@@ -95,6 +95,9 @@ def mrkdwn(text: str) -> str:
         else:
             parts.append("\n".join(map(_line, piece.split("\n"))))
     joined = "".join(parts).replace("</pre>\n", "</pre>").replace("\n<pre>", "<pre>")
+    joined = joined.replace("</blockquote>\n", "</blockquote>").replace(
+        "\n<blockquote>", "<blockquote>"
+    )
     return f'<div class="pre-wrap">{joined}</div>'
 
 

@@ -69,7 +69,10 @@ def marked(text: str, entities: list[dict[str, Any]]) -> str:
         parts.append(html.escape(units[2 * last : 2 * at].decode("utf-16-le", "replace")))
         parts += closes.get(at, []) + opens.get(at, [])
         last = at
-    return _br("".join(parts))
+    joined = "".join(parts)
+    for tag in ("pre", "blockquote"):  # a block ends its line itself
+        joined = joined.replace(f"</{tag}>\n", f"</{tag}>").replace(f"\n<{tag}>", f"<{tag}>")
+    return _br(joined)
 
 
 def _br(text: str) -> str:

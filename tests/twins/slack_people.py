@@ -44,6 +44,7 @@ class People(Twin):
         room = self.state.room(room_id)
         user = room.user or user
         post = Post(self.state.ts(), room_id, user, text, thread, texts=[text])
+        post.files = list(more.get("files", ()))
         room.posts[post.ts] = post
         event = {"type": "message", **self._about(post, room), **more}
         mentioned = MENTION in text and room.kind != "im"

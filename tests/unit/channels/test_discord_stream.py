@@ -231,7 +231,7 @@ def test_steps_are_lines_and_those_of_sub_agents_are_indented() -> None:
     assert body["content"] == "so \\*\\*far"
     assert body["embeds"][0]["description"].splitlines() == [
         "✓ research",
-        "\u2003✗ market_history GOOG \\*2012\\*",
+        "\u2003✗ market_history · GOOG \\*2012\\*",
         "⏳ analysis",
         "*Thinking*",
         "> hm",

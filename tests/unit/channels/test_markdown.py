@@ -55,6 +55,23 @@ def test_tables_are_aligned_by_width() -> None:
     )
 
 
+def test_a_table_too_wide_for_a_phone_is_turned_where_that_helps() -> None:
+    head = "| Symbol | First close | Last close | Change | Highest |\n|---|--:|--:|--:|--:|\n"
+    rows = (
+        "| AAPL | 411.23 | 532.17 | 29.41 % | 705.07 |\n| MSFT | 26.77 | 26.71 | -0.21 % | 32.95 |"
+    )
+    assert to_telegram(head + rows) == (
+        "<pre>Symbol          AAPL     MSFT\n"
+        "───────────  ───────  ───────\n"
+        "First close   411.23    26.77\n"
+        "Last close    532.17    26.71\n"
+        "Change       29.41 %  -0.21 %\n"
+        "Highest       705.07    32.95</pre>"
+    )
+    many = "\n".join([rows] * 4)
+    assert "Symbol  First close" in to_telegram(head + many)  # turned it would be as wide
+
+
 def test_cells_beyond_the_head_are_kept() -> None:
     assert "3 | 4" in to_telegram("| a | b |\n|---|---|\n| 1 | 2 | 4 |".replace("2", "3"))
 

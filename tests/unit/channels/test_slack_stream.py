@@ -59,7 +59,7 @@ async def test_a_direct_message_shows_one_message_that_is_updated() -> None:
         assert post.shown == "_Thinking…_"
         assert [b["label"] for b in post.buttons] == ["Stop"]
         await stream.show(Preview(steps=(TOOL,), buttons=STOP))
-        await r.twin.wait_for(lambda: post.shown == "⏳ Prices GOOG")
+        await r.twin.wait_for(lambda: post.shown == "⏳ Prices · GOOG")
         await stream.show(Preview("**so** far", buttons=STOP))
         await r.twin.wait_for(lambda: post.shown == "*so* far")
         await stream.close()
@@ -102,7 +102,7 @@ async def test_a_text_that_begins_anew_ends_the_stream_and_stays_one_message() -
         await stream.show(Preview("Let me look at the prices"))
         (post,) = await r.twin.wait_replies("C1")
         await stream.show(Preview("", steps=(TOOL,), buttons=STOP))
-        await r.twin.wait_for(lambda: post.shown == "⏳ Prices GOOG")
+        await r.twin.wait_for(lambda: post.shown == "⏳ Prices · GOOG")
         assert [b["label"] for b in post.buttons] == ["Stop"]
         await stream.close()
         await finish(r, address, receipt, "The answer")
@@ -348,7 +348,7 @@ def test_steps_are_a_tree_and_the_newest_when_there_are_too_many() -> None:
         Step("b", "Prices", "ok", parent="a"),
         Step("c", "Chart", "failed", "no data"),
     )
-    assert lines(steps) == ["⏳ Research", "    ✓ Prices", "✗ Chart no data"]
+    assert lines(steps) == ["⏳ Research", "    ✓ Prices", "✗ Chart · no data"]
     many = tuple(Step(str(n), f"Step {n}") for n in range(30))
     assert lines(many)[:2] == ["…", "⏳ Step 18"]
 

@@ -3,7 +3,9 @@
 import pytest
 
 from channels.base import CanReact, HasRoutes, Mark
-from tests.unit.channels.telegram_rig import CHAT, GROUP, rig
+from channels.types import Button, Outbound
+from tests.twins.receipt import MemoryReceipt
+from tests.unit.channels.telegram_rig import CHAT, GROUP, PRIVATE, rig
 
 G = int(GROUP.chat)
 
@@ -76,3 +78,22 @@ async def test_a_polling_channel_has_no_routes() -> None:
     async with rig(receiving=False) as r:
         assert isinstance(r.channel, HasRoutes)
         assert list(r.channel.routes()) == []
+
+
+@pytest.mark.parametrize(
+    ("labels", "rows"),
+    [
+        (["Stop"], [1]),
+        (["Yes", "No", "Later"], [3]),
+        (["Approve once", "Always", "Edit", "Deny"], [2, 2]),
+        (["Approve once", "Always", "Deny"], [2, 1]),
+        (["批准", "拒绝", "编辑", "总是", "停止"], [3, 2]),
+    ],
+)
+async def test_labels_of_buttons_can_be_read_on_a_phone(labels: list[str], rows: list[int]) -> None:
+    async with rig(receiving=False) as r:
+        buttons = tuple(Button(label, f"b:{n}") for n, label in enumerate(labels))
+        await r.channel.send(Outbound(PRIVATE, "Go on?", buttons=buttons), MemoryReceipt())
+        (shown,) = r.twin.replies(CHAT)
+        assert [len(row) for row in shown.body["reply_markup"]["inline_keyboard"]] == rows
+        assert [b["text"] for b in shown.buttons] == labels

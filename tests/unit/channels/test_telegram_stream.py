@@ -232,7 +232,7 @@ def test_steps_are_lines_and_those_of_sub_agents_are_indented() -> None:
     )
     assert preview_html(Preview("so **far", "Thinking", steps)).splitlines() == [
         "✓ research",
-        "  ✗ market history GOOG &lt;2012&gt;",
+        "  ✗ market history · GOOG &lt;2012&gt;",
         "  ✓ market history",
         "⏳ analysis",
         "<i>Thinking</i>",
