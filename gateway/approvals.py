@@ -20,8 +20,9 @@ from gateway import conversation, identity, inbox, questions
 from gateway.commands import Asked
 from gateway.conversation import Lane
 from gateway.decided import decided_line, expired_line, rewrite
+from gateway.draft import Draft
 from gateway.engine.base import Engine
-from gateway.outbox import Draft, Outbox
+from gateway.outbox import Outbox
 from gateway.question_words import how_to_edit, listed, parse_lines, value_of, words
 from gateway.questions import UNDECIDED, Ticket
 from gateway.router import LATE

@@ -24,10 +24,10 @@ from gateway import (
     waiting,
 )
 from gateway.conversation import Lane
+from gateway.draft import Draft
 from gateway.engine.begin import INTERRUPTING, STOPPING
 from gateway.identity import Language
 from gateway.model_house import ModelHouse
-from gateway.outbox import Draft
 from gateway.router import Route
 from gateway.settings_access import Access
 from gateway.settings_groups import Groups

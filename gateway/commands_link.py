@@ -8,8 +8,8 @@ from sqlalchemy import Connection, select
 from channels.types import Button
 from gateway import conversation, links, outbox
 from gateway.conversation import Lane
+from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
-from gateway.outbox import Draft
 from gateway.tables import Outbox
 from gateway.texts import say
 

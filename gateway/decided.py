@@ -6,7 +6,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from gateway import conversation, outbox, questions
-from gateway.outbox import Draft
+from gateway.draft import Draft
 from gateway.question_words import arguments, words
 from gateway.questions import Ticket
 

@@ -18,9 +18,10 @@ from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.commands import Asked, Commands, interrupt, request_stop
 from gateway.conversation import Lane
 from gateway.db import Database
+from gateway.draft import Draft
 from gateway.engine.base import Engine
 from gateway.identity import language_of, person_id
-from gateway.outbox import Draft, Outbox
+from gateway.outbox import Outbox
 from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
 from gateway.router import route

@@ -22,7 +22,6 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
-from agent_core.types import ArtifactRef
 from channels.base import Channel
 from channels.errors import (
     Ambiguous,
@@ -32,8 +31,9 @@ from channels.errors import (
     Refused,
     UnknownChannel,
 )
-from channels.types import Address, Attachment, Button, Field, Form, Outbound, Step
+from channels.types import Address, Attachment, Outbound
 from gateway.db import Database, settled
+from gateway.draft import Draft, body_of, button_of
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
 
@@ -55,55 +55,6 @@ _MARK = (
 )
 BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 REPLY = "reply"
-
-
-@dataclass(frozen=True, slots=True)
-class Draft:
-    """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later."""
-
-    turn_id: int
-    key: str
-    owner: str
-    address: Address
-    text: str
-    artifacts: Sequence[ArtifactRef] = ()
-    buttons: Sequence[Button] = ()
-    reply_to: str | None = None
-    steps: Sequence[Step] = ()
-
-
-def body_of(draft: Draft) -> str:
-    """The stored form of a message."""
-    return json.dumps(
-        {
-            "text": draft.text,
-            "files": [[a.blob_id, a.name, a.media_type, a.caption] for a in draft.artifacts],
-            "buttons": [_button_out(b) for b in draft.buttons],
-            "reply_to": draft.reply_to,
-            "steps": [[s.id, s.label, s.state, s.detail, s.agent, s.parent] for s in draft.steps],
-        },
-        ensure_ascii=False,
-    )
-
-
-def _button_out(button: Button) -> list[Any]:
-    plain = [button.label, button.data, button.style]
-    form = button.form
-    if form is None:
-        return plain
-    fields = [[f.name, f.label, f.value, f.multiline] for f in form.fields]
-    return [*plain, [form.title, form.data, fields, form.submit]]
-
-
-def button_of(entry: Sequence[Any]) -> Button:
-    """A button as `body_of` stored it."""
-    label, data, style, *forms = entry
-    if not forms:
-        return Button(label, data, style)
-    title, form_data, fields, submit = forms[0]
-    return Button(
-        label, data, style, Form(title, form_data, tuple(Field(*f) for f in fields), submit)
-    )
 
 
 def put(conn: Connection, draft: Draft, now: dt.datetime) -> int:
@@ -249,12 +200,9 @@ class Outbox:
 
     async def take_up(self, row_id: int) -> bool:
         """Send a row that somebody else made ready (an operator's `outbox resend`); false when it is not to be sent."""
-        rows = await self._db.read(_ready)
-        row = next((row for row in rows if row.id == row_id), None)
-        on_its_way = any(
-            letter.row_id == row_id for lane in self._lanes.values() for letter in lane
-        )
-        if row is None or on_its_way:
+        row = next((row for row in await self._db.read(_ready) if row.id == row_id), None)
+        on_its_way = {letter.row_id for lane in self._lanes.values() for letter in lane}
+        if row is None or row_id in on_its_way:
             return False
         self._queue(row)
         return True
@@ -343,9 +291,7 @@ class Outbox:
                 return
             except Ambiguous as e:
                 tries += 1
-                log.warning(
-                    "reply_perhaps_sent", extra={"outbox": letter.row_id, "reason": str(e)}
-                )
+                log.warning("reply_perhaps_sent", extra={"outbox": letter.row_id, "reason": str(e)})
             except ChannelError as e:
                 tries += 1
                 log.info("reply_delayed", extra={"outbox": letter.row_id, "reason": str(e)})

@@ -18,8 +18,8 @@ from agent_core.ports import Answer, Ask, AskState
 from agent_core.storage.tables import Turn
 from channels.types import Address
 from gateway import outbox, waiting
+from gateway.draft import Draft
 from gateway.identity import Language
-from gateway.outbox import Draft
 from gateway.question_words import buttons_of, minutes, text_of
 from gateway.tables import Conversation, Inbox, Question
 

@@ -23,6 +23,7 @@ from gateway.commands import Asked, Commands
 from gateway.conversation import Lane
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
+from gateway.draft import Draft
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, Place, begin, stop_asked
 from gateway.engine.fence import AWAY, Fence
@@ -32,7 +33,7 @@ from gateway.intake import notice
 from gateway.marks import MessageMark
 from gateway.media import Media
 from gateway.model_house import ModelHouse, UnknownModel
-from gateway.outbox import REPLY, Draft, Outbox, Receipt
+from gateway.outbox import REPLY, Outbox, Receipt
 from gateway.questions import Desk
 from gateway.reasoning import quoted
 from gateway.router import route

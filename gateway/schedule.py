@@ -19,8 +19,9 @@ from agent_core.ports import Clock
 from channels.types import Author, Inbound, Kind
 from gateway import conversation, inbox, outbox
 from gateway.db import Database
+from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
-from gateway.outbox import Draft, Outbox
+from gateway.outbox import Outbox
 from gateway.tables import InboxStatus, Schedule
 from gateway.texts import say
 

@@ -10,11 +10,12 @@ from agent_core.ports import ModelInfo
 from agent_core.storage.statements import add_blob
 from agent_core.types import NewRow
 from gateway import outbox
+from gateway.draft import Draft
 from gateway.engine.begin import Begun, Place, first_row
 from gateway.identity import Language
 from gateway.inbox import Item
 from gateway.media import Brought, Media
-from gateway.outbox import Draft, Outbox
+from gateway.outbox import Outbox
 
 
 @dataclass(slots=True)

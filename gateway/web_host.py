@@ -21,9 +21,9 @@ from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
 from gateway import conversation, inbox
 from gateway.commands import Commands
 from gateway.db import Database
+from gateway.draft import button_of
 from gateway.http.auth import CookieSessions
 from gateway.identity import principal_of
-from gateway.outbox import button_of
 from gateway.tables import Conversation, Inbox, Outbox, OutboxStatus
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]

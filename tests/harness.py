@@ -22,10 +22,11 @@ from channels.types import Address, Author, Inbound
 from gateway import conversation, inbox
 from gateway.clock import SystemClock
 from gateway.db import Database
+from gateway.draft import Draft
 from gateway.engine.begin import Begun, Place, begin
 from gateway.engine.fence import Fence
 from gateway.engine.journal import TurnJournal
-from gateway.outbox import REPLY, Draft
+from gateway.outbox import REPLY
 from gateway.tables import InboxStatus
 
 ALICE = "telegram:1"

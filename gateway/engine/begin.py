@@ -13,10 +13,10 @@ from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Message, NewRow, Row, RowKind, Text
 from gateway import albums, conversation, identity, inbox, questions
 from gateway.conversation import Lane
+from gateway.draft import Draft
 from gateway.engine import late
 from gateway.identity import Language, language_of
 from gateway.inbox import Item
-from gateway.outbox import Draft
 from gateway.router import Route, route
 from gateway.sessions import retaken
 from gateway.tables import InboxStatus

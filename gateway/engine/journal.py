@@ -21,11 +21,11 @@ from agent_core.types import (
 from channels.types import Step
 from gateway import inbox, outbox, waiting
 from gateway.decided import cancel_questions
+from gateway.draft import Draft
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
 from gateway.engine.session_journal import SessionJournal
 from gateway.media import Brought
-from gateway.outbox import Draft
 from gateway.questions import Desk
 from gateway.router import route
 from gateway.turn_files import TurnFiles

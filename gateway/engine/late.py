@@ -28,7 +28,8 @@ from agent_core.types import (
 )
 from gateway import inbox, outbox, questions, waiting
 from gateway.conversation import Lane
-from gateway.outbox import REPLY, Draft
+from gateway.draft import Draft
+from gateway.outbox import REPLY
 from gateway.question_words import listed, words
 from gateway.questions import Ticket
 from gateway.router import LATE, Route

@@ -26,8 +26,8 @@ from agent_core.types import (
     Usage,
 )
 from gateway import questions
+from gateway.draft import Draft
 from gateway.engine.fence import Fence
-from gateway.outbox import Draft
 from gateway.questions import Desk
 
 

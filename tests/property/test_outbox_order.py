@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 from channels.errors import FloodLimited, Refused, Unreachable
 from channels.types import Address
 from gateway.db import Database
-from gateway.outbox import REPLY, Draft, Outbox, put
+from gateway.draft import Draft
+from gateway.outbox import REPLY, Outbox, put
 from gateway.schema import open_database
 from tests.house import Watch, until
 from tests.loopback import Loopback

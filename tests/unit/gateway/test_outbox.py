@@ -20,7 +20,8 @@ from channels.errors import (
 )
 from channels.types import Address, Button
 from gateway.db import Database
-from gateway.outbox import BACKOFF, REPLY, Draft, Outbox, Receipt, body_of, put, visible
+from gateway.draft import Draft, body_of
+from gateway.outbox import BACKOFF, REPLY, Outbox, Receipt, put, visible
 from gateway.tables import OutboxStatus
 from tests.harness import ALICE
 from tests.house import Watch, on_sqlite, until

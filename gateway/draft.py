@@ -1,0 +1,58 @@
+"""A message before it is a row of the outbox, and the JSON in which that row keeps it."""
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from agent_core.types import ArtifactRef
+from channels.types import Address, Button, Field, Form, Step
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later."""
+
+    turn_id: int
+    key: str
+    owner: str
+    address: Address
+    text: str
+    artifacts: Sequence[ArtifactRef] = ()
+    buttons: Sequence[Button] = ()
+    reply_to: str | None = None
+    steps: Sequence[Step] = ()
+
+
+def body_of(draft: Draft) -> str:
+    """The stored form of a message."""
+    return json.dumps(
+        {
+            "text": draft.text,
+            "files": [[a.blob_id, a.name, a.media_type, a.caption] for a in draft.artifacts],
+            "buttons": [_button_out(b) for b in draft.buttons],
+            "reply_to": draft.reply_to,
+            "steps": [[s.id, s.label, s.state, s.detail, s.agent, s.parent] for s in draft.steps],
+        },
+        ensure_ascii=False,
+    )
+
+
+def _button_out(button: Button) -> list[Any]:
+    plain = [button.label, button.data, button.style]
+    form = button.form
+    if form is None:
+        return plain
+    fields = [[f.name, f.label, f.value, f.multiline] for f in form.fields]
+    return [*plain, [form.title, form.data, fields, form.submit]]
+
+
+def button_of(entry: Sequence[Any]) -> Button:
+    """A button as `body_of` stored it."""
+    label, data, style, *forms = entry
+    if not forms:
+        return Button(label, data, style)
+    title, form_data, fields, submit = forms[0]
+    return Button(
+        label, data, style, Form(title, form_data, tuple(Field(*f) for f in fields), submit)
+    )
