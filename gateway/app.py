@@ -1,27 +1,18 @@
-"""The composition root: the only module that builds concrete objects, and the life of the process.
+"""The composition root: the only module that wires concrete objects. Their life is a matter of process.py."""
 
-Order of a start: database, role, schema; presets and commands; channels and HTTP; then the walk over what was left open.
-A stop drains in the reverse order: no new messages, running turns get their grace, replies are sent, then all is closed.
-"""
-
-import asyncio
 import logging
-import signal
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
-from channels.base import CanMenu, Channel, HasRoutes
-from channels.errors import ChannelError
-from channels.manager import ChannelManager, State
-from channels.terminal.channel import TerminalChannel
+from channels.base import Channel, HasRoutes
+from channels.manager import ChannelManager
 from channels.web.channel import WebChannel
 from gateway.approvals import Decisions, carry_out
 from gateway.clock import SystemClock
 from gateway.commands import Commands
-from gateway.control import ControlServer
 from gateway.db import Database, url_of
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
@@ -32,13 +23,10 @@ from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
 from gateway.outbox import Outbox
-from gateway.platforms import Wiring, platform_channels
-from gateway.problems import OperatorError
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.settings import Settings
-from gateway.talk import converse, dial, near
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
 from gateway.waiting import AskingLanes
@@ -46,8 +34,6 @@ from gateway.web_host import GatewayWebHost
 from swarm_presets.loader import load_folder
 
 log = logging.getLogger(__name__)
-GRACE_S = 10.0
-SEND_GRACE_S = 5.0
 OWNER = "me"  # the person whom the printed code logs in
 
 
@@ -138,38 +124,6 @@ def _wire(settings: Settings, db: Database) -> Core:
     return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry)
 
 
-async def chat(
-    settings: Settings, *, user: str, session: str | None, text: str | None, as_json: bool
-) -> int:
-    """Talk in the terminal: to the running engine, or by running one for as long as the talk lasts."""
-    files = settings.data_dir / "files"
-    line = await dial(settings.data_dir / "control.sock", user, session)
-    if line is not None:
-        try:
-            return await converse(line, text=text, as_json=as_json, files=files)
-        finally:
-            line.close()
-    core = await build(settings)
-    terminal = TerminalChannel()
-    try:
-        await core.channels.start([terminal], core.intake.accept)
-        await core.models.settle()
-        await core.senders.start()
-        await core.expiry.start()
-        await core.engine.start()
-        await core.timer.start()
-        with near(terminal, user, session) as line_here:
-            return await converse(line_here, text=text, as_json=as_json, files=files)
-    finally:
-        await core.timer.stop()
-        await core.expiry.stop()
-        await core.engine.stop(GRACE_S)
-        await core.senders.stop(SEND_GRACE_S)
-        await core.channels.stop()
-        await core.models.close()
-        await core.db.close()
-
-
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:
     models = frozenset(f"{provider}/*" for provider in settings.models.providers)
     presets = load_folder([settings.presets_dir], tools=registry.names, models=models)
@@ -191,102 +145,8 @@ def _teams(settings: Settings, registry: Registry) -> TeamHouse:
     return TeamHouse(presets, settings.preset)
 
 
-async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], None]) -> int:
-    """Run the gateway until SIGTERM or SIGINT. Returns the exit code."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
-    core = await build(settings)
-    try:
-        await _serve(core, settings, announce, stop, demo=demo)
-    finally:
-        await core.models.close()
-        await core.db.close()
-    return 0
-
-
-async def _serve(
-    core: Core,
-    settings: Settings,
-    announce: Callable[[str], None],
-    stop: asyncio.Event,
-    *,
-    demo: bool,
-) -> None:
-    terminal = TerminalChannel()
-    platforms = platform_channels(settings, Wiring(core.db, core.commands))
-    front = _front(core, settings, platforms, announce)
-    control = ControlServer(settings.data_dir / "control.sock", terminal, core.senders.take_up)
-    await front.server.start()
-    try:
-        await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
-        why = await core.models.settle()
-        if why:
-            announce(why)
-        await core.senders.start()
-        await core.expiry.start()
-        await core.engine.start()
-        await core.timer.start()
-        await control.start()
-        if front.web is not None:
-            announce(front.invite())
-        if demo:
-            announce("stop with Ctrl-C")
-        tasks = [
-            asyncio.create_task(_warm(core, platforms)),
-            asyncio.create_task(_refusal(core, settings, stop)),
-        ]
-        await stop.wait()
-        for task in tasks:
-            task.cancel()
-        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
-            if isinstance(outcome, OperatorError):
-                raise outcome
-    finally:
-        await control.stop()
-        await core.timer.stop()
-        await core.expiry.stop()
-        await core.engine.stop(GRACE_S)
-        await core.senders.stop(SEND_GRACE_S)
-        await core.channels.stop()
-        await front.server.stop()
-
-
-async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
-    """Stop when a platform refuses its credentials at the start; one that does so later leaves the others alone."""
-    await core.channels.wait_ready()
-    for seat in core.channels.states():
-        if seat.state is State.FAILED:
-            stop.set()
-            cure = "copy it anew from the platform"
-            key = {"slack": ".bot_token", "telegram": ".token", "discord": ".token"}
-            place = f"channels.{seat.name}{key.get(seat.name, '')}"
-            raise settings.refuse(place, seat.reason, cure)
-
-
-async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
-    """What the first message would otherwise pay for: the model's SDK, the command menu."""
-    try:
-        await core.models.prepare([core.models.default])
-    except Exception:  # the first turn tells the person; a start must not end here
-        log.exception("model_not_ready")
-    for channel in platforms:
-        if isinstance(channel, CanMenu):
-            await core.channels.wait_ready(channel)
-            await _show_menu(core, channel)
-
-
-async def _show_menu(core: Core, channel: CanMenu) -> None:
-    try:
-        await channel.menu(core.commands.menu("en"), None)
-        await channel.menu(core.commands.menu("zh"), "zh")
-    except ChannelError as e:
-        log.warning("menu_not_shown", extra={"reason": str(e)})
-
-
 @dataclass(slots=True)
-class _Front:
+class Front:
     """What answers HTTP: the server, and the web chat with its codes where it is on."""
 
     server: HttpServer
@@ -304,9 +164,10 @@ class _Front:
         return f"web chat: {self.server.url}/login?code={code}"
 
 
-def _front(
+def front_of(
     core: Core, settings: Settings, platforms: Sequence[Channel], announce: Callable[[str], None]
-) -> _Front:
+) -> Front:
+    """The HTTP server with the routes of the web chat and of every platform that posts to us."""
     http, codes = settings.http, OneTimeCodes()
     routes = [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
     web: WebChannel | None = None
@@ -323,4 +184,4 @@ def _front(
         routes=routes,
         on_stop=[web.close_streams] if web else [],
     )
-    return _Front(server, web, codes if web else None)
+    return Front(server, web, codes if web else None)

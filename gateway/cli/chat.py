@@ -27,7 +27,7 @@ def talk(
         logs.redactor.known(settings.secrets())
         preflight.require(settings.data_dir)
         who, message = _who(user), _piped() if text is None else text
-        from gateway.app import chat
+        from gateway.process import chat
 
         return asyncio.run(chat(settings, user=who, session=session, text=message, as_json=as_json))
 

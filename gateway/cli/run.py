@@ -44,7 +44,7 @@ def _serve(config: Path | None, logs: telemetry.Telemetry, *, demo: bool) -> int
     for warning in settings.warnings:
         logs.line("warning", {"event": warning})
 
-    from gateway.app import serve
+    from gateway.process import serve
 
     gc.freeze()  # what is loaded now stays: no later collection walks it
     gc.enable()

@@ -36,7 +36,7 @@ def imported_by(code: str) -> set[str]:
     "code",
     [
         "import gateway.settings, gateway.preflight, gateway.cli.run",
-        "from gateway import telemetry; telemetry.start()\nimport gateway.app",
+        "from gateway import telemetry; telemetry.start()\nimport gateway.process",
     ],
 )
 def test_starting_imports_no_sdk(code: str):
@@ -61,7 +61,7 @@ def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Pat
     config.chmod(0o600)
     loaded = imported_by(
         "from pathlib import Path\n"
-        "import gateway.app\n"
+        "import gateway.process\n"
         "from gateway.platforms import Wiring, platform_channels\n"
         "from gateway.settings import load\n"
         "from gateway.commands import Commands\n"
@@ -76,4 +76,4 @@ def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Pat
 
 def test_help_imports_no_part_of_the_gateway():
     loaded = imported_by("import gateway.cli.main")
-    assert not {"gateway.app", "sqlalchemy", "aiohttp", "structlog", "rich"} & loaded
+    assert not {"gateway.process", "sqlalchemy", "aiohttp", "structlog", "rich"} & loaded

@@ -1,0 +1,151 @@
+"""The life of the process: start, serve, drain; and `chat`, which lives for one talk.
+
+Order of a start: database, role, schema; presets and commands; channels and HTTP; then the walk over what was left open. A
+stop drains in the reverse order: running turns get their grace, replies are sent, then all is closed.
+"""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable, Sequence
+
+from channels.base import CanMenu, Channel
+from channels.errors import ChannelError
+from channels.manager import State
+from channels.terminal.channel import TerminalChannel
+from gateway.app import Core, build, front_of
+from gateway.control import ControlServer
+from gateway.platforms import Wiring, platform_channels
+from gateway.problems import OperatorError
+from gateway.settings import Settings
+from gateway.talk import converse, dial, near
+
+log = logging.getLogger(__name__)
+GRACE_S = 10.0
+SEND_GRACE_S = 5.0
+
+
+async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], None]) -> int:
+    """Run the gateway until SIGTERM or SIGINT. Returns the exit code."""
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    core = await build(settings)
+    try:
+        await _serve(core, settings, announce, stop, demo=demo)
+    finally:
+        await core.models.close()
+        await core.db.close()
+    return 0
+
+
+async def _serve(
+    core: Core,
+    settings: Settings,
+    announce: Callable[[str], None],
+    stop: asyncio.Event,
+    *,
+    demo: bool,
+) -> None:
+    terminal = TerminalChannel()
+    platforms = platform_channels(settings, Wiring(core.db, core.commands))
+    front = front_of(core, settings, platforms, announce)
+    control = ControlServer(settings.data_dir / "control.sock", terminal, core.senders.take_up)
+    await front.server.start()
+    try:
+        await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
+        why = await core.models.settle()
+        if why:
+            announce(why)
+        await core.senders.start()
+        await core.expiry.start()
+        await core.engine.start()
+        await core.timer.start()
+        await control.start()
+        if front.web is not None:
+            announce(front.invite())
+        if demo:
+            announce("stop with Ctrl-C")
+        tasks = [
+            asyncio.create_task(_warm(core, platforms)),
+            asyncio.create_task(_refusal(core, settings, stop)),
+        ]
+        await stop.wait()
+        for task in tasks:
+            task.cancel()
+        for outcome in await asyncio.gather(*tasks, return_exceptions=True):
+            if isinstance(outcome, OperatorError):
+                raise outcome
+    finally:
+        await control.stop()
+        await core.timer.stop()
+        await core.expiry.stop()
+        await core.engine.stop(GRACE_S)
+        await core.senders.stop(SEND_GRACE_S)
+        await core.channels.stop()
+        await front.server.stop()
+
+
+async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
+    """Stop when a platform refuses its credentials at the start; one that does so later leaves the others alone."""
+    await core.channels.wait_ready()
+    for seat in core.channels.states():
+        if seat.state is State.FAILED:
+            stop.set()
+            cure = "copy it anew from the platform"
+            key = {"slack": ".bot_token", "telegram": ".token", "discord": ".token"}
+            place = f"channels.{seat.name}{key.get(seat.name, '')}"
+            raise settings.refuse(place, seat.reason, cure)
+
+
+async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
+    """What the first message would otherwise pay for: the model's SDK, the command menu."""
+    try:
+        await core.models.prepare([core.models.default])
+    except Exception:  # the first turn tells the person; a start must not end here
+        log.exception("model_not_ready")
+    for channel in platforms:
+        if isinstance(channel, CanMenu):
+            await core.channels.wait_ready(channel)
+            await _show_menu(core, channel)
+
+
+async def _show_menu(core: Core, channel: CanMenu) -> None:
+    try:
+        await channel.menu(core.commands.menu("en"), None)
+        await channel.menu(core.commands.menu("zh"), "zh")
+    except ChannelError as e:
+        log.warning("menu_not_shown", extra={"reason": str(e)})
+
+
+async def chat(
+    settings: Settings, *, user: str, session: str | None, text: str | None, as_json: bool
+) -> int:
+    """Talk in the terminal: to the running engine, or by running one for as long as the talk lasts."""
+    files = settings.data_dir / "files"
+    line = await dial(settings.data_dir / "control.sock", user, session)
+    if line is not None:
+        try:
+            return await converse(line, text=text, as_json=as_json, files=files)
+        finally:
+            line.close()
+    core = await build(settings)
+    terminal = TerminalChannel()
+    try:
+        await core.channels.start([terminal], core.intake.accept)
+        await core.models.settle()
+        await core.senders.start()
+        await core.expiry.start()
+        await core.engine.start()
+        await core.timer.start()
+        with near(terminal, user, session) as line_here:
+            return await converse(line_here, text=text, as_json=as_json, files=files)
+    finally:
+        await core.timer.stop()
+        await core.expiry.stop()
+        await core.engine.stop(GRACE_S)
+        await core.senders.stop(SEND_GRACE_S)
+        await core.channels.stop()
+        await core.models.close()
+        await core.db.close()
