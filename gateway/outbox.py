@@ -1,8 +1,9 @@
-"""Replies on their way to people: a row from the first visible message on, delivered in order for each place (DESIGN.md 3.7).
+"""Replies on their way to people: a row from the first visible message on (DESIGN.md 3.7).
 
-The sender waits where the platform says so, tries again what may be tried again, parks what may not, and never sends a
-part that is already there. Other places go on meanwhile. A reply whose sending may or may not have happened is sent
-again where the platform has no way to look: one duplicate is better than one lost answer, and the log says so.
+Each place gets them in order. The sender waits where the platform says so, tries again what may be tried again, parks
+what may not, and never sends a part that is already there. Other places go on meanwhile. A reply whose sending may or
+may not have happened is sent again where the platform has no way to look: one duplicate is better than one lost
+answer, and the log says so.
 """
 
 import asyncio
@@ -112,7 +113,10 @@ def _put(dialect: str, status: OutboxStatus) -> Executable:
 
 @dataclass(slots=True)
 class Receipt:
-    """channels.base.Receipt, kept in the outbox row. `row_id` is None until something is visible or the reply is final."""
+    """channels.base.Receipt, kept in the outbox row.
+
+    `row_id` is None until something is visible or the reply is final.
+    """
 
     db: Database
     clock: Clock
@@ -289,12 +293,10 @@ class Outbox:
                 log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
                 await self._mark(letter, OutboxStatus.PARKED, str(e))
                 return
-            except Ambiguous as e:
-                tries += 1
-                log.warning("reply_perhaps_sent", extra={"outbox": letter.row_id, "reason": str(e)})
             except ChannelError as e:
                 tries += 1
-                log.info("reply_delayed", extra={"outbox": letter.row_id, "reason": str(e)})
+                what = "reply_perhaps_sent" if isinstance(e, Ambiguous) else "reply_delayed"
+                log.warning(what, extra={"outbox": letter.row_id, "reason": str(e)})
             except (DBAPIError, PoolTimeoutError):
                 raise  # the receipt could not be kept: no fault of the channel
             except Exception:  # a channel's defect must not lose the reply or stop the place
