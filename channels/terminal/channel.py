@@ -49,10 +49,11 @@ class TerminalChannel:
         if not receipt.ids:
             message_id = uuid.uuid4().hex
             await receipt.shown(message_id, final=True)
-        else:
+        elif receipt.final:
             message_id = receipt.ids[0]
-            if not receipt.final:
-                await receipt.settled(0)
+        else:  # it says something else now, as a decided question does: shown again
+            message_id = uuid.uuid4().hex
+            await receipt.settled(0)
         self._live.pop(out.address.chat, None)
         for client in self._clients.get(out.address.chat, ()):
             client.put(("message", message_id, out))

@@ -32,6 +32,23 @@ async def place_order(ctx: ToolContext, label: str) -> ToolOutput:
     return ToolOutput(f"ordered {label}")
 
 
+@tool(
+    title={"en": "Payment", "zh": "付款"},
+    concurrency_safe=False,
+    idempotent=False,
+    requires_approval=True,
+    effect="trade",
+)
+async def pay(ctx: ToolContext, label: str) -> ToolOutput:
+    """Pay a bill.
+
+    Args:
+        label: Which.
+    """
+    await _trace("payments", label)
+    return ToolOutput(f"paid {label}")
+
+
 @tool(title={"en": "Slow look", "zh": "慢查"})
 async def slow_look(ctx: ToolContext, label: str) -> ToolOutput:
     """Look something up.
@@ -51,20 +68,21 @@ description: A lead with a helper.
 supervisor:
   role: Lead
   prompt: You lead.
-  tools: [place_order, slow_look]
+  tools: [place_order, slow_look, pay, ask_user]
   limits: {time: 5m, tool_timeout: 60s, tool_rounds: 10}
 agents:
   helper:
     role: Helper
     description: Looks things up.
     prompt: You help.
-    tools: [slow_look]
+    tools: [slow_look, pay]
     limits: {time: 2m, tool_timeout: 60s, tool_rounds: 5}
 """
 
 METADATA = "Metadata-Version: 2.1\nName: scenario-tools\nVersion: 1.0\n"
 ENTRY_POINTS = """[swarmgate.tools]
 place_order = scenario_tools:place_order
+pay = scenario_tools:pay
 slow_look = scenario_tools:slow_look
 """
 
@@ -90,6 +108,6 @@ class Plugin:
         (self.folder / "hold").unlink(missing_ok=True)
 
     def traces(self, file: str) -> list[str]:
-        """The labels of all calls that began, of `orders` or `looks`."""
+        """The labels of all calls that began, of `orders`, `looks` or `payments`."""
         path = self.folder / file
         return path.read_text().split("\n")[:-1] if path.exists() else []

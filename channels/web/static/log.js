@@ -111,9 +111,12 @@ export class Log {
     if (mine && !known) {
       this.views.set(message.id, this.live.finish(message));
       this.live = null;
+    } else if (known) {
+      if (mine && preview) this.dropLive();
+      this.views.get(message.id).finish(message); // it may say something else now, as a decided question does
     } else {
       if (mine) this.dropLive();
-      if (!known) this.add(this.make(message));
+      this.add(this.make(message));
     }
     if (!known) this.announcer.textContent = this.views.get(message.id).text.textContent;
     this.act.changed();
