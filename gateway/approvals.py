@@ -105,6 +105,7 @@ class Decisions:
 
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
         """The one question without options that the next message of this person answers, or None."""
+        questions.hold(conn, lane.id)  # it must not expire between this look and the answer
         tickets = [t for t in questions.undecided(conn, lane.id, ("open",)) if t.expires_at > now]
         if len(tickets) != 1 or tickets[0].kind != "ask" or tickets[0].options:
             return None

@@ -4,6 +4,7 @@ When `accept` returns, the message is durable, and only then is the platform tol
 somebody up; a crash in between is mended by the walk at the next start.
 """
 
+import datetime as dt
 import logging
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
@@ -125,20 +126,13 @@ class Intake:
         if not verdict.allowed and verdict.code is None:
             log.info("message_denied", extra={"person": author})
             return None
-        apart = (
-            not inbound.private and self._settings.groups.rules(inbound.address).session == "person"
-        )
-        lane = conversation.ensure(
-            conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
-        )
-        if inbound.private and lane.owner != author:
-            log.warning("message_denied", extra={"person": author, "conversation": lane.id})
+        lane = self._lane(conn, inbound, author, now)
+        if lane is None:
             return None
         way = route(inbound.text, inbound.kind)
         if way.to == "button" or way.name == "stop":
-            judged = replace(
-                judged, allowance=Allowance.TAKE
-            )  # whoever wrote too much can still stop it
+            # whoever wrote too much can still stop it
+            judged = replace(judged, allowance=Allowance.TAKE)
         waits = (
             verdict.allowed and judged.allowance is Allowance.TAKE and way.to in ("turn", "lane")
         )
@@ -146,7 +140,7 @@ class Intake:
         ticket: Ticket | None = None
         if waits and way.to == "turn" and not inbound.attachments and lane.id in self._asking:
             ticket = self._decisions.words(conn, lane, author, now)
-            waits = ticket is None
+        waits = waits and ticket is None
         status = InboxStatus.NEW if waits else InboxStatus.DONE
         row_id = inbox.insert_row(conn, inbound, lane.id, author, status, now)
         if row_id is None:
@@ -168,6 +162,20 @@ class Intake:
         elif way.to == "turn" and self._settings.sessions.while_busy == "interrupt":
             taken.stop = interrupt(conn, lane.id, author)
         return taken
+
+    def _lane(
+        self, conn: Connection, inbound: Inbound, author: str, now: dt.datetime
+    ) -> Lane | None:
+        """The conversation that it belongs to; None when that is another person's private one."""
+        rules = self._settings.groups.rules(inbound.address)
+        apart = not inbound.private and rules.session == "person"
+        lane = conversation.ensure(
+            conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
+        )
+        if inbound.private and lane.owner != author:
+            log.warning("message_denied", extra={"person": author, "conversation": lane.id})
+            return None
+        return lane
 
     def _answer(
         self,

@@ -1,12 +1,14 @@
 """Only a press, a form or a command decides, for one call with one set of arguments (TGV-4, TGV-6, FIX-4)."""
 
 import pytest
+from sqlalchemy import Connection
 
 from agent_core.models.scripted import Answer
-from channels.types import Kind
+from channels.types import Attachment, Kind
 from gateway.db import Database
 from tests.harness import call
-from tests.unit.gateway.asking import PAY, house, question, results, settled, status
+from tests.house import settings
+from tests.unit.gateway.asking import OPEN_QUESTION, PAY, house, question, results, settled, status
 
 # FIX-4, TGV-6: none of these is a yes, wherever it is written.
 NO_CONSENT = (
@@ -173,3 +175,38 @@ async def test_arguments_cannot_pass_for_the_gateways_own_words(db: Database) ->
         lines = question(it).text.splitlines()
         assert lines[2] == lines[4] == "````"
         assert lines[3].startswith('to="bob```\\n')
+
+
+async def test_a_linked_identity_may_decide_and_a_former_operator_may_not(db: Database) -> None:
+    async with house(db, PAY) as first:
+        await first.say("pay bob")
+        await first.quiet()
+        await db.write(_link)
+    rules = settings(access={"default": "allow"})  # nobody is an operator any more
+    async with house(db, "paid", rules=rules) as it:
+        await it.press("ok:1", chat="9", author="9", key="cb:9")
+        assert it.channel.answers[-1][1] == "Only the person who was asked can decide this."
+        await it.press("ok:1", chat="2", author="2", key="cb:2")
+        await it.quiet()
+        assert it.tools.calls == [("pay", "bob 3")]
+        await settled(it)
+
+
+def _link(conn: Connection) -> None:
+    conn.exec_driver_sql(
+        "insert into link (person_id, principal, created_at)"
+        " values ('telegram:2', 'telegram:1', '2026-01-01 00:00:00')"
+    )
+
+
+async def test_a_file_is_no_answer_and_ends_the_wait(db: Database) -> None:
+    """A message with a file goes its own way: an answer is words alone, and nothing is lost."""
+    async with house(db, OPEN_QUESTION, "seen") as it:
+        await it.say("go")
+        await it.quiet()
+        await it.say(
+            "this one", attachments=(Attachment("a.bin", "application/x-unknown", ref="f"),)
+        )
+        await it.quiet()
+        assert await status(it) == "parked"
+        assert await it.one("select count(*) from turn") == 2
