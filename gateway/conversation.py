@@ -8,7 +8,7 @@ import datetime as dt
 import secrets
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import Connection, bindparam, delete, or_, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.storage.statements import ensure_session
@@ -76,6 +76,13 @@ def find(conn: Connection, conversation_id: str) -> Lane | None:
         row.owner,
         row.thinking,
     )
+
+
+def is_known(conn: Connection, address: Address) -> bool:
+    """Whether there is a conversation at this address, shared or of one person there."""
+    apart = _CONVERSATION.c.id.startswith(lane_id(address) + "@", autoescape=True)
+    query = select(_CONVERSATION.c.id).where(or_(_CONVERSATION.c.id == lane_id(address), apart))
+    return conn.execute(query.limit(1)).first() is not None
 
 
 def of_row(conn: Connection, row_id: int, address: Address) -> Lane | None:

@@ -18,7 +18,7 @@ _LINK = Link.__table__  # type: ignore[attr-defined]
 # On the path of each turn: built once, and answered in one round trip.
 _ONE = select(literal(1).label("one")).subquery()
 _KNOWN = (
-    select(_PERSON.c.language, _LINK.c.principal)
+    select(_PERSON.c.language, _PERSON.c.access, _LINK.c.principal)
     .select_from(_ONE)
     .outerjoin(_PERSON, _PERSON.c.id == bindparam("person"))
     .outerjoin(_LINK, _LINK.c.person_id == bindparam("person"))
@@ -32,12 +32,13 @@ class Known:
 
     language: str
     principal: str
+    revoked: bool = False
 
 
 def known(conn: Connection, person: str) -> Known:
     """What is stored about a person. Somebody who linked another identity first is a principal of their own."""
     row = conn.execute(_KNOWN, {"person": person}).one()
-    return Known(row.language or "", row.principal or person)
+    return Known(row.language or "", row.principal or person, row.access == "revoked")
 
 
 def principal_of(conn: Connection, person: str) -> str:

@@ -108,7 +108,8 @@ def fire(conn: Connection, now: dt.datetime, language: str = "auto") -> list[tup
 
 def _remind(conn: Connection, row: Any, now: dt.datetime, setting: str) -> tuple[int, Draft] | None:
     lane = conversation.find(conn, row.conversation_id)
-    if lane is None:
+    owner = known(conn, row.owner)
+    if lane is None or owner.revoked:
         return None
     slot = row.next_at.astimezone(dt.UTC)
     due = Inbound(
@@ -123,7 +124,7 @@ def _remind(conn: Connection, row: Any, now: dt.datetime, setting: str) -> tuple
     row_id = inbox.insert_row(conn, due, lane.id, row.owner, InboxStatus.DONE, now)
     if row_id is None:
         return None  # this slot was done already
-    language = language_of(row.text, None, setting, known(conn, row.owner).language)
+    language = language_of(row.text, None, setting, owner.language)
     draft = Draft(row_id, "reminder", row.owner, lane.address, _words(row, slot, now, language))
     return outbox.put(conn, draft, now), draft
 

@@ -12,6 +12,10 @@ from gateway.tables import Conversation, Inbox
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 PLACES = 500
+OURS = (
+    "sched:",
+    "question:",
+)  # keys of rows that the gateway itself put in: no platform knows them
 
 
 class SeenPlaces:
@@ -33,14 +37,14 @@ class Known:
 
     async def __call__(self, address: Address) -> bool:
         """Ask the database."""
-        lane = conversation.lane_id(address)
-        return await self._db.read(lambda conn: conversation.find(conn, lane)) is not None
+        return await self._db.read(lambda conn: conversation.is_known(conn, address))
 
 
 def _places(conn: Connection, channel: str, account: str) -> list[tuple[Address, str]]:
     newest = (
         select(_INBOX.c.conversation_id, func.max(_INBOX.c.id).label("last"))
         .where(_INBOX.c.channel == channel, _INBOX.c.account == account)
+        .where(*(~_INBOX.c.key.startswith(prefix, autoescape=True) for prefix in OURS))
         .group_by(_INBOX.c.conversation_id)
         .subquery()
     )

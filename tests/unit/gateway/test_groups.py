@@ -10,6 +10,7 @@ from agent_core.types import Context
 from channels.types import Address, Author, Inbound
 from gateway.db import Database
 from gateway.rate import GROUP_FACTOR, Allowance, Rates
+from gateway.seen import Known
 from gateway.settings_groups import Groups
 from gateway.team_house import LITE, LITE_TOOLS, TeamHouse
 from gateway.toolbox import toolbox
@@ -75,6 +76,8 @@ async def test_a_group_shares_one_session_or_has_one_for_each_person(db: Databas
         assert told(house.model.requests[-1]) == ["mine", "mine again"]
         assert len(house.channel.texts("-6")) == 3
         lanes = [r.id for r in await house.all("select id from conversation order by id")]
+        assert await Known(db)(Address("telegram", "777", "-6"))
+        assert not await Known(db)(Address("telegram", "777", "-66"))
         assert lanes[-2:] == ["telegram:777:-6@telegram:1", "telegram:777:-6@telegram:2"]
 
 

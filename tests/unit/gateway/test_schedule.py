@@ -6,9 +6,10 @@ import datetime as dt
 import pytest
 
 from channels.types import Address
-from gateway import schedule
+from gateway import access, schedule
 from gateway.commands_remind import MAX_ACTIVE, MAX_CHARS
 from gateway.db import Database
+from gateway.seen import SeenPlaces
 from gateway.web_host import _history
 from tests.house import START, House, Watch, on_sqlite, settings, until
 
@@ -187,6 +188,27 @@ async def test_what_was_due_is_no_message_of_the_person(db: Database) -> None:
         lane = str(Address("telegram", "777", "1"))
         found = await db.read(lambda conn: _history(conn, lane))
         assert [item.text for item in found if item.role == "user"] == ["/remind in 10m tea"]
+
+
+async def test_a_reminder_hides_no_message_from_a_channel_that_looks_for_missed_ones(
+    db: Database,
+) -> None:
+    """openclaw#77594: where a channel was is told by the platform's own ids alone."""
+    async with House(db, [], nap=Night().sleep) as house:
+        await house.ask("/remind in 10m tea", key="12345")
+        await db.write(lambda conn: schedule.fire(conn, START + dt.timedelta(hours=1)))
+        found = await SeenPlaces(db).places("telegram", "777")
+        assert [key for _, key in found] == ["12345"]
+
+
+@on_sqlite
+async def test_whoever_was_shut_out_is_reminded_of_nothing(db: Database) -> None:
+    async with House(db, [], nap=Night().sleep) as house:
+        await house.ask("/remind in 10m tea")
+        await db.write(lambda conn: access.revoke(conn, "telegram:1"))
+        later = START + dt.timedelta(hours=1)
+        assert await db.write(lambda conn: schedule.fire(conn, later)) == []
+        assert await house.one("select status from schedule") == "done"
 
 
 @on_sqlite
