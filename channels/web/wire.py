@@ -25,7 +25,10 @@ def session_json(item: SessionItem) -> Json:
 
 def button_json(buttons: Sequence[Button]) -> list[Json]:
     """Buttons in order."""
-    return [{"label": b.label, "data": b.data, "style": b.style} for b in buttons]
+    return [
+        {"label": b.label, "data": b.data, "style": b.style} | ({"asks": True} if b.form else {})
+        for b in buttons
+    ]
 
 
 def step_json(steps: Sequence[Step]) -> list[Json]:

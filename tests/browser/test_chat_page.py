@@ -6,11 +6,12 @@ from pathlib import Path
 import pytest
 from playwright.async_api import BrowserContext, Page, expect
 
-from channels.types import Address
+from channels.types import Address, Button, Form, Outbound
 from tests.browser.conftest import OTHER_SCHEMES, WINDOWS
 from tests.browser.memory_host import Gateway
 from tests.browser.scripted import QUESTION, Turns
 from tests.browser.walk import Target, Walk, Window
+from tests.twins.receipt import MemoryReceipt
 
 pytestmark = [
     pytest.mark.browser,
@@ -173,6 +174,27 @@ async def test_a_button_is_pressed_once(walk: Walk, gateway: Gateway) -> None:
     assert press.text == "yes:1"
     assert press.message_id == await answer.get_attribute("data-id")
     await expect(answer.get_by_role("button", name="Deny")).to_be_disabled()
+
+
+async def test_a_decided_question_says_so_in_its_place_and_has_no_buttons(
+    walk: Walk, gateway: Gateway, turns: Turns
+) -> None:
+    """Its message is sent again under the same id; what was asked for meanwhile stays below it."""
+    await walk.ask(QUESTION)
+    await walk.answered(1)
+    address = Address("web", "local", next(iter(gateway.host.chats)))
+    edit = Button("Edit", "edit:1", form=Form("Edit", "edit:1", ()))
+    buttons = (Button("Approve", "ok:1", "primary"), edit)
+    asked = await gateway.reply(address, "**Approval 1: Pay**", buttons=buttons)
+    shown = walk.page.locator(f'[data-id="{asked}"]')
+    await shown.get_by_role("button", name="Edit").click()
+    assert (await asyncio.wait_for(gateway.presses.get(), 5)).text == "edit:1"
+    await expect(shown.get_by_role("button", name="Approve")).to_be_enabled()
+    await gateway.channel.send(
+        Outbound(address, "**Approval 1: Pay**\n\n✅ Approved by alice."), MemoryReceipt([asked])
+    )
+    await expect(shown).to_contain_text("Approved by alice")
+    await expect(shown.get_by_role("button")).to_have_count(0)
 
 
 async def test_two_tabs_show_the_same_chat(

@@ -36,12 +36,17 @@ function fileView(file, view) {
   return h("a", { class: "file", href: file.url, download: file.name, "aria-label": t("download", file) }, words);
 }
 
-/** Buttons of a message. `press(data)` resolves to whether it arrived; then none can be pressed again. */
+/** Buttons of a message. `press(data)` resolves to whether it arrived; then none can be pressed again.
+ * One that `asks` for more decides nothing yet: the others stay. */
 function buttonRow(buttons, press) {
   const row = h("div", { class: "buttons" });
-  for (const { label, data, style } of buttons) {
+  for (const { label, data, style, asks } of buttons) {
     const button = h("button", { type: "button", class: style }, label);
     button.addEventListener("click", async () => {
+      if (asks) {
+        press(data);
+        return;
+      }
       for (const each of row.children) each.disabled = true;
       button.classList.add("pressed");
       if (await press(data)) return;

@@ -110,6 +110,19 @@ async def test_a_reply_sent_again_is_shown_once() -> None:
         assert len(receipt.ids) == 1
 
 
+async def test_a_message_that_says_something_else_now_is_shown_again() -> None:
+    """A decided question: the channel cannot edit, so its buttons go with a new message."""
+    async with running() as host:
+        client = host.channel.connect("alice", "alice.main", None)
+        first = MemoryReceipt()
+        await host.channel.send(Outbound(PLACE, "may I?", buttons=(Button("Yes", "ok:1"),)), first)
+        await host.channel.send(Outbound(PLACE, "may I? Approved."), MemoryReceipt(first.ids))
+        client.close()
+        items = [item async for item in client.items()]
+        assert [item[2].text for item in items] == ["may I?", "may I? Approved."]
+        assert items[1][2].buttons == ()
+
+
 async def test_with_nobody_there_a_reply_is_sent_all_the_same() -> None:
     async with running() as host:
         receipt = MemoryReceipt()
