@@ -1,16 +1,19 @@
 """The talk goes on while a question is open: nothing is lost, nothing is run twice; /stop takes it back."""
 
 import asyncio
+import re
 
 import pytest
 
 from agent_core.models.scripted import Answer
+from agent_core.ports import ModelRequest
 from gateway.db import Database
 from tests.harness import call
-from tests.house import House
+from tests.house import House, settings
 from tests.unit.gateway.asking import (
     CHOICE,
     PAY,
+    THE_TEAM,
     house,
     question,
     results,
@@ -170,4 +173,32 @@ async def test_stop_takes_back_what_no_turn_waits_for_any_more(db: Database) -> 
         await it.press("ok:1")
         await it.quiet()
         assert it.tools.calls == []
+        await settled(it)
+
+
+async def test_a_press_and_a_message_at_the_same_moment_lose_nothing(db: Database) -> None:
+    """Whoever is first: the call runs exactly once, the message is answered, no row stays open."""
+
+    def script(request: ModelRequest) -> Answer | str:
+        last = request.messages[-1]
+        if words := re.search(r"pay \d+", last.text):
+            return Answer(calls=(call("pay", "p", to=words[0]),))
+        return f"re {last.text or results(request)[-1]}"
+
+    rules = settings(sessions={"rate_limit": {"messages_per_minute": 10_000}})
+    async with House(db, script, the_team=THE_TEAM, rules=rules) as it:
+        for n in range(12):
+            chat = str(n)
+            await it.say(f"pay {n}", chat=chat)
+            await it.quiet()
+            number = await it.one("select max(id) from question")
+
+            async def later(data: str, chat: str = chat, n: int = n) -> None:
+                await asyncio.sleep(n % 4 * 0.001)
+                await it.press(data, chat=chat)
+
+            await asyncio.gather(it.say(f"hello {n}", chat=chat), later(f"ok:{number}"))
+            await it.quiet()
+            assert it.tools.calls.count(("pay", f"pay {n} 1")) == 1
+            assert any(f"hello {n}" in text for text in it.channel.texts(chat))
         await settled(it)
