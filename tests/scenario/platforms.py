@@ -10,12 +10,31 @@ from tests.contract.rigs.base import Rig, Shown
 from tests.contract.rigs.discord import DiscordRig
 from tests.contract.rigs.slack import SlackRig
 from tests.contract.rigs.telegram import TelegramRig
+from tests.scenario.plugin import Plugin
 from tests.scenario.process import Gateway, environment
 from tests.scenario.stage import KEY, MODEL
 from tests.twins.anthropic import AnthropicTwin
 from tests.twins.slack import APP_TOKEN, BOT_TOKEN
 
 WAIT_S = 30.0
+PRESET = """
+version: 1
+name: platforms
+title: Platforms
+description: A lead with an analyst, prices, a payment that needs a yes, and questions.
+supervisor:
+  role: Lead
+  prompt: You lead.
+  tools: [analyze_stock, chart, pay, ask_user]
+  limits: {time: 5m, tool_timeout: 60s, tool_rounds: 10}
+agents:
+  analysis:
+    role: Analyst
+    description: Reads prices.
+    prompt: You read prices.
+    tools: [analyze_stock, chart]
+    limits: {time: 2m, tool_timeout: 60s, tool_rounds: 5}
+"""
 RIGS: dict[str, type[Rig]] = {rig.name: rig for rig in (TelegramRig, SlackRig, DiscordRig)}
 
 
@@ -25,7 +44,11 @@ class Platforms:
     def __init__(self, folder: Path, rigs: dict[str, Rig], model: AnthropicTwin | None) -> None:
         self.rigs = rigs
         self.model = model
-        self.gateway = Gateway(folder, self._settings(), environment())
+        self.plugin = Plugin(folder / "plugin")
+        (folder / "presets").mkdir()
+        (folder / "presets" / "platforms.yaml").write_text(PRESET, "utf-8")
+        env = environment(self.plugin.folder, SCENARIO_FOLDER=str(self.plugin.folder))
+        self.gateway = Gateway(folder, self._settings(), env)
 
     @property
     def telegram(self) -> TelegramRig:
@@ -55,7 +78,7 @@ class Platforms:
             models = {"default": MODEL, "providers": {"anthropic": provider}}
         return {
             "version": 1,
-            "preset": "trading-desk",
+            "preset": "platforms" if self.model else "trading-desk",
             "http": {"port": 0},
             "models": models,
             "channels": self._channels(),

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 import pytest_asyncio
 
+from tests.contract.rigs.base import Shown
 from tests.scenario.platforms import Platforms, platforms
 from tests.twins.llm_script import Turn, call, say
 
@@ -102,6 +103,90 @@ async def test_a_file_is_read(three: Platforms, name: str) -> None:
     assert [m.text for m in shown[before:]] == [f"The sum for {name} is 42."]
     calls = three.model.matching(r"POST /v1/messages$")
     assert any(f"plum-{name}" in str(c.params) for c in calls)
+
+
+async def asked(stage: Platforms, name: str, before: int, label: str) -> Shown:
+    """The question with such a button, once the turn waits for it."""
+
+    def look() -> Shown | None:
+        found = [m for m in stage.rigs[name].visible()[before:] if label_of(m, label)]
+        return found[-1] if found else None
+
+    found: Shown = await stage.until(look)
+    await stage.until(lambda: stage.gateway.count("turn", "status = 'waiting'"))
+    return found
+
+
+def label_of(message: Shown, words: str) -> str:
+    """The label of the button that has these words; empty for none."""
+    return next((b for b in message.buttons if words in b), "")
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_choice_by_button_goes_on_with_the_turn(three: Platforms, name: str) -> None:
+    """The question then says what was chosen, and has no buttons any more."""
+    assert three.model is not None
+    rig = three.rigs[name]
+    before = len(rig.visible())
+    options = {"question": "Which share?", "options": ["AAPL", "MSFT"]}
+    answer = f"You chose, {name}."
+    three.model.reply_to(f"Choose for {name}", [Turn([call("ask_user", options)]), answer])
+    await rig.say(f"Choose for {name}")
+    question = await asked(three, name, before, "MSFT")
+    assert "Which share?" in question.text
+    await rig.press(label_of(question, "MSFT"))
+    await three.until(lambda: rig.visible()[-1].text == answer)
+    first, last = (await three.said(name, before + 2))[before:]
+    assert first.id == question.id
+    assert "MSFT" in first.text
+    assert first.buttons == last.buttons == ()
+    await rig.answered()
+    calls = three.model.matching(r"POST /v1/messages$")
+    assert "MSFT" in json.dumps(calls[-1].params["messages"][-1])
+
+
+@pytest.mark.parametrize("name", NAMES)
+async def test_a_payment_runs_once_after_a_yes(three: Platforms, name: str) -> None:
+    assert three.model is not None
+    rig = three.rigs[name]
+    before = len(rig.visible())
+    bill = {"label": f"rent-{name}"}
+    three.model.reply_to(f"Pay for {name}", [Turn([call("pay", bill)]), f"Paid, {name}."])
+    await rig.say(f"Pay for {name}")
+    question = await asked(three, name, before, "Approve")
+    assert three.plugin.traces("payments").count(bill["label"]) == 0
+    await rig.press(label_of(question, "Approve"))
+    await three.until(lambda: rig.visible()[-1].text == f"Paid, {name}.")
+    first, last = (await three.said(name, before + 2))[before:]
+    assert first.id == question.id
+    assert first.buttons == last.buttons == ()
+    assert three.plugin.traces("payments").count(bill["label"]) == 1
+
+
+@pytest.mark.parametrize("name", ["slack", "discord"])
+async def test_a_payment_is_edited_in_a_dialog_before_the_yes(three: Platforms, name: str) -> None:
+    assert three.model is not None
+    rig = three.rigs[name]
+    before = len(rig.visible())
+    bill = {"label": f"water-{name}"}
+    three.model.reply_to(f"Settle for {name}", [Turn([call("pay", bill)]), f"Settled, {name}."])
+    await rig.say(f"Settle for {name}")
+    question = await asked(three, name, before, "Edit")
+    await rig.press(label_of(question, "Edit"))
+    if name == "slack":
+        view = await three.until(lambda: three.slack.twin.view)
+        (label,) = (b["label"]["text"] for b in view["blocks"] if b["type"] == "input")
+        three.slack.twin.submit({label: f"gas-{name}"})
+    else:
+        pressed = three.discord.pressed
+        assert pressed is not None
+        modal = await three.until(lambda: pressed.modal)
+        (part,) = modal["components"][0]["components"]
+        three.discord.twin.submit(pressed, **{part["custom_id"]: f"gas-{name}"})
+    await three.until(lambda: rig.visible()[-1].text == f"Settled, {name}.")
+    await three.settled()
+    paid = three.plugin.traces("payments")
+    assert (paid.count(f"gas-{name}"), paid.count(bill["label"])) == (1, 0)
 
 
 @pytest.mark.parametrize("name", ["slack", "discord"])

@@ -33,7 +33,7 @@ class DiscordRig(Rig):
             "cdn_url": self.twin.cdn_url,
         }
         self.channel = DiscordChannel(DiscordConfig(self.twin.token, **urls, **QUICK))
-        self._pressed: Interaction | None = None
+        self.pressed: Interaction | None = None
 
     async def shut(self) -> None:
         """See Rig."""
@@ -59,7 +59,7 @@ class DiscordRig(Rig):
     async def press(self, label: str) -> None:
         """See Rig."""
         message = [m for m in self.twin.replies(self.address.chat) if m.buttons][-1]
-        self._pressed = self.twin.press(message.id, label, user=PERSON)
+        self.pressed = self.twin.press(message.id, label, user=PERSON)
 
     async def attach(self, name: str, data: bytes, text: str = "") -> None:
         """See Rig."""
@@ -67,7 +67,7 @@ class DiscordRig(Rig):
 
     async def answered(self) -> None:
         """See Rig."""
-        pressed = self._pressed
+        pressed = self.pressed
         assert pressed is not None
         await self.twin.wait_for(lambda: pressed.answered is not None, PATIENCE_S)
 
