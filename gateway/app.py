@@ -74,12 +74,11 @@ def _wire(settings: Settings, db: Database) -> Core:
     teams = _teams(settings, registry)
     channels = ChannelManager()
     began = time.monotonic()
-    engine_busy: list[LocalEngine] = []
     commands = Commands(
         settings.access,
         models,
         teams,
-        busy=lambda: engine_busy[0].busy(),
+        busy=lambda: 0,  # until there is an engine
         uptime=lambda: time.monotonic() - began,
         timezone=settings.locale.timezone,
         groups=settings.groups,
@@ -108,7 +107,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         asked=expiry.changed,
     )
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
-    engine_busy.append(engine)
+    commands.busy = engine.busy
     intake = Intake(
         db,
         clock,

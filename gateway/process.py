@@ -1,7 +1,8 @@
 """The life of the process: start, serve, drain; and `chat`, which lives for one talk.
 
-Order of a start: database, role, schema; presets and commands; channels and HTTP; then the walk over what was left open. A
-stop drains in the reverse order: running turns get their grace, replies are sent, then all is closed.
+Order of a start: database, role, schema; presets and commands; channels and HTTP; then the walk over
+what was left open. A stop drains in the reverse order: running turns get their grace, replies are
+sent, then all is closed.
 """
 
 import asyncio

@@ -9,7 +9,18 @@ from channels.types import Kind
 # These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3).
 AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny"})
 IN_LANE = frozenset(
-    {"new", "model", "preset", "sessions", "resume", "fork", "undo", "retry", "thinking", "language"}
+    {
+        "new",
+        "model",
+        "preset",
+        "sessions",
+        "resume",
+        "fork",
+        "undo",
+        "retry",
+        "thinking",
+        "language",
+    }
     | {"remind", "link"}
 )
 LATE = "late"  # of our own rows: a decision that came after its turn had ended

@@ -85,7 +85,10 @@ async def converse(line: Client, *, text: str | None, as_json: bool, files: Path
 
 
 async def _once(line: Client, text: str, files: Path) -> int:
-    """One message, and what comes of it as JSON lines: `preview` events, then one `message` with the paths of its files."""
+    """One message, and what comes of it as JSON lines: `preview` events, then one `message`.
+
+    The message names the paths of its files.
+    """
     await line.say(text)
     async with asyncio.timeout(ANSWER_LIMIT_S):
         async for item in line.items():

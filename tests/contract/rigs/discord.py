@@ -97,8 +97,8 @@ class DiscordRig(Rig):
         return ""
 
     def consumers(self) -> int:
-        """Connections to the gateway."""
-        return len(self.twin.gateway.connections)
+        """Sessions that hear events; a connection that has not identified yet hears none."""
+        return sum(s.connection is not None for s in self.twin.gateway.sessions.values())
 
     def posted(self) -> int:
         """See Rig."""

@@ -16,6 +16,7 @@ HOOKED = (
     "channels: {telegram: {enabled: true, token: '1:a', mode: webhook, webhook_secret: abc}}\n"
 )
 
+
 def written(folder: Path, text: str) -> Path:
     path = folder / "swarmgate.yaml"
     path.write_text(text, encoding="utf-8")
@@ -193,7 +194,10 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\nlocale: {timezone: Mars/X}\n", "'Mars/X' is not a time zone"),
         ("version: 1\ndatabase: mysql://x\n", "2:11: database: is not a database address"),
         ("version: 1\ncontext: {policy: eager}\n", "is not supported by this version; remove it"),
-        ("version: 1\nchannels: {slack: {enabled: true}}\n", "slack is enabled but has no bot_token"),
+        (
+            "version: 1\nchannels: {slack: {enabled: true}}\n",
+            "slack is enabled but has no bot_token",
+        ),
         (
             "version: 1\nchannels: {telegram: {enabled: true, token: '1:a', mode: webhook}}\n",
             "webhook mode needs a webhook_secret; set `webhook_secret` or TELEGRAM_WEBHOOK_SECRET",
@@ -202,7 +206,10 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
             "version: 1\nchannels: {telegram: {webhook_secret: 'with space'}}\n",
             "2:39: channels.telegram.webhook_secret: Telegram does not take this secret",
         ),
-        (HOOKED, "2:58: channels.telegram.mode: webhook mode needs http.public_url; set `http.publ"),
+        (
+            HOOKED,
+            "2:58: channels.telegram.mode: webhook mode needs http.public_url; set `http.publ",
+        ),
         (
             HOOKED + "http: {public_url: 'http://bot.example'}\n",
             "3:20: http.public_url: webhook mode needs https; write https://",
