@@ -84,6 +84,14 @@ BUILT_IN = {
             "channels.discord.channel:DiscordChannel",
             "channels.discord.config:DiscordConfig",
         ),
+        ChannelKind(
+            "slack", "channels.slack.channel:SlackChannel", "channels.slack.config:SlackConfig"
+        ),
+        ChannelKind(
+            "discord",
+            "channels.discord.channel:DiscordChannel",
+            "channels.discord.config:DiscordConfig",
+        ),
         ChannelKind("web", "channels.web.channel:WebChannel", hosted=True),
         ChannelKind("terminal", "channels.terminal.channel:TerminalChannel"),
     )

@@ -30,15 +30,25 @@ def foreign(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_ours_are_there() -> None:
-    assert {"telegram", "web", "terminal"} <= set(names())
+    assert {"telegram", "slack", "discord", "web", "terminal"} <= set(names())
     assert kind("telegram").config_type() is TelegramConfig
     assert isinstance(kind("terminal").build(), TerminalChannel)
     assert kind("web").hosted
 
 
-def test_a_channel_is_built_from_its_settings() -> None:
-    channel = kind("telegram").build({"token": "123:abc"})
-    assert (channel.name, getattr(channel, "account", None)) == ("telegram", "123")
+@pytest.mark.parametrize(
+    ("name", "values", "account"),
+    [
+        ("telegram", {"token": "123:abc"}, "123"),
+        ("slack", {"bot_token": "xoxb-a", "app_token": "xapp-a"}, ""),
+        ("discord", {"token": "MTIz.b.c"}, "123"),
+    ],
+)
+def test_a_channel_is_built_from_its_settings(
+    name: str, values: dict[str, str], account: str
+) -> None:
+    channel = kind(name).build(values)
+    assert (channel.name, channel.account) == (name, account)
 
 
 @pytest.mark.usefixtures("foreign")
