@@ -4,6 +4,7 @@ import html
 import re
 from typing import Any
 
+from tests.pictures import discord
 from tests.pictures.bubbles import Bubble, Key, Picked
 from tests.twins.slack import SlackTwin
 from tests.twins.slack_state import Post
@@ -32,8 +33,8 @@ def _bubble(twin: SlackTwin, post: Post) -> Bubble:
 
 
 def _text(post: Post) -> str:
-    if post.streaming:  # markdown_text
-        return f'<div class="pre-wrap">{html.escape(post.text)}</div>'
+    if post.streaming:  # markdown_text, which Slack renders as Markdown
+        return discord.markdown(post.text)
     return mrkdwn(post.text)
 
 
