@@ -1,6 +1,13 @@
 """A message with everything that Markdown has, and the buttons of an approval."""
 
-CHOICES = (("Approve once", "primary"), ("Always", "plain"), ("Edit", "plain"), ("Deny", "danger"))
+from channels.types import Button
+
+CHOICES = (
+    Button("Approve once", "x:once", "primary"),
+    Button("Always", "x:always"),
+    Button("Edit", "x:edit"),
+    Button("Deny", "x:deny", "danger"),
+)
 
 SAMPLE = """# Plan for **AAPL**
 
