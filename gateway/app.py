@@ -86,9 +86,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     senders = Outbox(db, clock, channels.get)
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, registry)
-    expiry = Expiry(
-        db, clock, decisions, asking, lambda done: carry_out(done, senders, engine_busy[0])
-    )
+    expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
     runner = TurnRunner(
         db=db,
         clock=clock,

@@ -6,7 +6,7 @@ import itertools
 import pytest
 
 from agent_core.finance import periods
-from agent_core.finance.chart_axis import MAX_TICKS, date_ticks, price_label, volume_label
+from agent_core.finance.chart_axis import APART, MAX_TICKS, date_ticks, price_label, volume_label
 from agent_core.finance.periods import Period
 
 DAY = dt.date.fromisoformat
@@ -57,7 +57,7 @@ def test_date_labels_never_touch(days: int) -> None:
     dates = [DAY("2000-03-01") + dt.timedelta(days=i * 7 // 5) for i in range(days)]
     ticks, labels = date_ticks(dates, max(days, 20))
     assert 1 <= len(ticks) == len(labels) <= MAX_TICKS
-    assert all(b - a >= max(days, 20) / MAX_TICKS for a, b in itertools.pairwise(ticks))
+    assert all(b - a >= max(days, 20) * APART for a, b in itertools.pairwise(ticks))
     assert labels[0].startswith("20")
 
 
