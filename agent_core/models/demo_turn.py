@@ -6,10 +6,10 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
-from typing import Any
+from typing import Any, TypeGuard
 
 from agent_core.ports import ModelRequest
-from agent_core.types import Context, Message, Text, ToolResult, ToolUse
+from agent_core.types import Block, Context, Message, Text, ToolResult, ToolUse
 
 DELEGATE = "delegate_to_"
 MAX_TEXTS = 12  # texts looked back for the symbol that a follow-up means
@@ -110,9 +110,14 @@ def read_turn(request: ModelRequest) -> Turn:
     return Turn(tuple(texts[-MAX_TEXTS:]), min(own, MAX_TEXTS), tuple(outcomes), closed, today)
 
 
+def _own(block: Block) -> TypeGuard[Text]:
+    """Whether these are the person's words, and not the content of a file that came along."""
+    return isinstance(block, Text) and not block.text.startswith("[content of the attached file")
+
+
 def _own_words(message: Message) -> tuple[str, str]:
     """(background handed over with a task, the words themselves)."""
-    parts = (TAGGED.sub(" ", b.text).strip() for b in message.blocks if isinstance(b, Text))
+    parts = (TAGGED.sub(" ", b.text).strip() for b in message.blocks if _own(b))
     words, _, background = "\n".join(filter(None, parts)).partition(BACKGROUND)
     return background.strip(), words.strip()
 

@@ -7,7 +7,6 @@ finished call again and repeats no attempt. The result object and the policy fol
 """
 
 import asyncio
-import json
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -20,6 +19,7 @@ from agent_core.ports import Journal, Model
 from agent_core.runtime.asking import waited
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta, used
+from agent_core.runtime.outcome import Outcome, outcome_of, report
 from agent_core.runtime.policy import Next, decide
 from agent_core.runtime.restrict import DELEGATE, rounds
 from agent_core.runtime.run import Ended, Run
@@ -38,35 +38,8 @@ from agent_core.types import (
 )
 
 CUT_CONTEXT = "[… earlier part left out]\n"
-CUT_RESULT = "\n[… result cut]"
 
 ModelFor = Callable[[str], Model]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """How one attempt ended; JSON in the last row of its child session."""
-
-    status: Status
-    result: str = ""
-    error: str = ""
-    partial: str = ""
-    elapsed: float = 0.0
-    rounds: int = 0
-    called: tuple[str, ...] = ()
-    context_truncated: bool = False
-    result_truncated: bool = False
-
-    def to_json(self) -> dict[str, Any]:
-        """As kept in a row's meta."""
-        return {name: getattr(self, name) for name in self.__slots__} | {
-            "called": list(self.called)
-        }
-
-    @classmethod
-    def from_json(cls, data: dict[str, Any]) -> "Outcome":
-        """What `to_json` gave."""
-        return cls(**data | {"status": Status(data["status"]), "called": tuple(data["called"])})
 
 
 def delegate_tools(
@@ -149,7 +122,7 @@ async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> T
         await desk.parent.sleep(decision.backoff)
         model = decision.model or model
     emit(AgentFinished(agent.id, ctx.call_id, outcome.status, outcome.elapsed, decision.action))
-    return _report(desk, outcome, decision, spent, attempt, artifacts)
+    return report(desk.team, desk.agent, outcome, decision, spent, attempt, artifacts)
 
 
 async def _attempt(desk: _Desk, child: Journal, task: str, context: str, model: str) -> Outcome:
@@ -207,7 +180,7 @@ async def _guarded(run: Run, seconds: float, before: float) -> tuple[Outcome, En
         return await _broken(run, Status.TIMEOUT, f"model {e.phase} time-out {e.seconds:g}s"), None
     except ModelError as e:
         return await _broken(run, Status.ERROR, type(e).__name__), None
-    return _outcome(ended, limits.output_chars), ended
+    return outcome_of(ended, limits.output_chars), ended
 
 
 async def _broken(run: Run, status: Status, error: str) -> Outcome:
@@ -224,17 +197,6 @@ async def _broken(run: Run, status: Status, error: str) -> Outcome:
 
 def _names(rows: Sequence[Row], turn: int) -> tuple[str, ...]:
     return tuple(call.name for call in made_calls(rows, turn))
-
-
-def _outcome(ended: Ended, output_chars: int) -> Outcome:
-    text, cut = _clip(ended.text, output_chars)
-    facts = {"rounds": ended.rounds, "called": ended.called, "result_truncated": cut}
-    if ended.reason == "over_budget":
-        return Outcome(Status.OVER_BUDGET, result=text, error="limits.usd reached", **facts)  # type: ignore[arg-type]
-    if ended.reason != "done":
-        return Outcome(Status.ERROR, error=ended.reason, partial=text, **facts)  # type: ignore[arg-type]
-    status = Status.COMPLETED if text else Status.EMPTY
-    return Outcome(status, result=text, **facts)  # type: ignore[arg-type]
 
 
 async def _close(child: Journal, outcome: Outcome, last: Ended | None) -> None:
@@ -265,13 +227,6 @@ def _brief(agent: Agent, task: str, context: str) -> tuple[str, bool]:
     return head + CUT_CONTEXT + context[len(context) - keep :], True
 
 
-def _clip(text: str, limit: int) -> tuple[str, bool]:
-    """At most `limit` characters, the marker included (SUB-6)."""
-    if len(text) <= limit:
-        return text, False
-    return text[: limit - len(CUT_RESULT)] + CUT_RESULT, True
-
-
 def _artifacts(rows: Sequence[Row]) -> list[ArtifactRef]:
     return [
         artifact
@@ -281,62 +236,3 @@ def _artifacts(rows: Sequence[Row]) -> list[ArtifactRef]:
         if isinstance(block, ToolResult)
         for artifact in block.artifacts
     ]
-
-
-def _report(
-    desk: _Desk,
-    outcome: Outcome,
-    decision: Next,
-    spent: Usage,
-    attempts: int,
-    artifacts: tuple[ArtifactRef, ...],
-) -> ToolOutput:
-    body = {
-        "agent": desk.agent.id,
-        "status": outcome.status,
-        "result": outcome.result,
-        "data": None,
-        "usage": {
-            "input_tokens": spent.total_input,
-            "output_tokens": spent.output_tokens,
-            "usd": spent.usd,
-        },
-        "elapsed": outcome.elapsed,
-        "rounds": outcome.rounds,
-        "tool_calls": list(outcome.called),
-        "context_truncated": outcome.context_truncated,
-        "result_truncated": outcome.result_truncated,
-        "error": outcome.error or None,
-        "preset": f"{desk.team.name}@sha256:{desk.team.digest[:12]}",
-        "policy": {
-            "next_action": decision.action,
-            "retryable": decision.retryable,
-            "retries_left": decision.retries_left,
-            "fallback_tools": list(decision.fallback_tools),
-            "delegate_to": decision.delegate_to,
-            "instruction": decision.instruction,
-        },
-    }
-    if outcome.partial:
-        body["partial"] = _clip(outcome.partial, desk.agent.limits.output_chars)[0]
-    delegation = {
-        "agent": desk.agent.id,
-        "status": outcome.status,
-        "next_action": decision.action,
-        "fallback_tools": list(decision.fallback_tools),
-        "attempts": attempts,
-    }
-    content = json.dumps(body, ensure_ascii=False)
-    return ToolOutput(content, artifacts=artifacts, meta={"delegation": delegation})
-
-
-def cancelled_result(agent: str) -> str:
-    """The result object of a delegation that the person stopped (SUB-7)."""
-    body = {
-        "agent": agent,
-        "status": Status.CANCELLED,
-        "result": "",
-        "error": "stopped by the person",
-        "policy": {"next_action": "stop_and_report", "reason": "cancelled", "retryable": False},
-    }
-    return json.dumps(body)

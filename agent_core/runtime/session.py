@@ -13,9 +13,10 @@ from dataclasses import dataclass
 from agent_core.errors import Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
 from agent_core.ports import Clock, Journal, Model, ModelInfo
-from agent_core.runtime.delegate import cancelled_result, delegate_tools
+from agent_core.runtime.delegate import delegate_tools
 from agent_core.runtime.loop import run_agent, usage_meta
 from agent_core.runtime.notices import code_of, notice
+from agent_core.runtime.outcome import cancelled_result
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team

@@ -5,6 +5,7 @@ from pathlib import Path
 TOOLS = frozenset(
     {
         "analyze_stock",
+        "ask_user",
         "chart",
         "get_market_history",
         "get_market_overview",

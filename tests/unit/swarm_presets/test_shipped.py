@@ -102,6 +102,7 @@ def test_trading_desk_supervisor_is_pinned(teams: dict[str, Team]) -> None:
     assert set(desk.supervisor.tools) == {
         "get_market_overview",
         "analyze_stock",
+        "ask_user",
         "chart",
         "search_stock_by_name",
     }
