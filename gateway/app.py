@@ -29,6 +29,7 @@ from gateway.schema import open_database
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
+from gateway.turns import Turns
 from gateway.waiting import AskingLanes
 from gateway.web_host import GatewayWebHost
 from swarm_presets.loader import load_folder
@@ -87,23 +88,23 @@ def _wire(settings: Settings, db: Database) -> Core:
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
-    runner = TurnRunner(
+    turns = Turns(
         db=db,
         clock=clock,
         place=Place(settings.locale.timezone, settings.locale.language),
         services=Services(registry, models.get, clock),
         teams=teams,
         models=models,
-        commands=commands,
         senders=senders,
         channel=channels.get,
+        operators=settings.access.operators,
         steer=settings.sessions.while_busy == "steer",
         transcriber=models.transcriber,
         groups=settings.groups,
-        scheduled=timer.wake,
         asking=asking,
         asked=expiry.changed,
     )
+    runner = TurnRunner(turns, commands, scheduled=timer.wake)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
     intake = Intake(

@@ -1,100 +1,45 @@
-"""Runs the next open row of a conversation: a turn from begin to reply, or a command of the lane (DESIGN.md 3, 4)."""
+"""Runs the next open row of a conversation: a turn, or a command of the lane (DESIGN.md 3, 4)."""
 
-import asyncio
-import datetime as dt
-import logging
-from collections import OrderedDict
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable
+from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from agent_core.errors import Fenced, Reload
-from agent_core.ports import Clock, Transcriber
-from agent_core.runtime.run import Person
-from agent_core.runtime.session import Services, Turn
-from agent_core.runtime.team import Team
-from agent_core.types import Message, Row
-from channels.base import CanStream, Channel, PreviewStream
-from channels.errors import ChannelError
-from channels.types import Address, Button, Step
 from gateway import inbox, outbox
 from gateway.commands import Asked, Commands
-from gateway.conversation import Lane
-from gateway.db import Database, settled
-from gateway.delivery import Delivery
 from gateway.draft import Draft
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, Place, begin, stop_asked
-from gateway.engine.fence import AWAY, Fence
-from gateway.engine.journal import TurnJournal
-from gateway.identity import Language
+from gateway.engine.begin import Begun, begin, stop_asked
 from gateway.intake import notice
-from gateway.marks import MessageMark
-from gateway.media import Media
-from gateway.model_house import ModelHouse, UnknownModel
-from gateway.outbox import REPLY, Outbox, Receipt
-from gateway.questions import Desk
-from gateway.reasoning import quoted
 from gateway.router import route
-from gateway.settings_groups import Groups
-from gateway.steps import Names, steps_so_far
-from gateway.team_house import LITE, TeamHouse
-from gateway.texts import say
-from gateway.turn_files import TurnFiles
-from gateway.waiting import AskingLanes
-
-log = logging.getLogger(__name__)
-RECENT = 64  # sessions whose rows stay in memory
-ATTEMPTS = 3  # starts that one turn may break before it is set aside (hermes#7536)
+from gateway.turns import Turns
 
 
 @dataclass(slots=True)
 class TurnRunner:
-    """See gateway.engine.base.Runner."""
+    """See gateway.engine.base.Runner. `scheduled` is called when a reminder was added."""
 
-    db: Database
-    clock: Clock
-    place: Place
-    services: Services
-    teams: TeamHouse
-    models: ModelHouse
+    turns: Turns
     commands: Commands
-    senders: Outbox
-    channel: Callable[[Address], Channel]
-    steer: bool = True
-    groups: Groups = field(default_factory=Groups)
     scheduled: Callable[[], None] = lambda: None
-    asking: AskingLanes = field(default_factory=AskingLanes)
-    asked: Callable[[], None] = lambda: None
-    transcriber: Callable[[], Transcriber | None] = lambda: None
-    _media: Media = field(init=False)
-    _fresh: set[str] = field(default_factory=set)
-    _recent: OrderedDict[str, tuple[Row, ...]] = field(default_factory=OrderedDict)
-    _said: dict[str, Callable[[], str]] = field(default_factory=dict)
-    _since: dt.datetime = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._since = self.clock.now()
-        self._media = Media(self.channel, self.transcriber)
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
-        self._fresh.add(conversation_id)
+        self.turns.fresh.add(conversation_id)
 
     async def open(self) -> list[tuple[str, str]]:
         """See Runner."""
-        found = await self.db.read(inbox.open_conversations)
-        self._fresh.update(conversation_id for conversation_id, _ in found)
+        found = await self.turns.db.read(inbox.open_conversations)
+        self.turns.fresh.update(conversation_id for conversation_id, _ in found)
         return found
 
     async def step(self, conversation_id: str) -> Progress:
         """See Runner."""
-        self._fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
+        self.turns.fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
         begun = await self._begin(conversation_id)
         self._rewrite(begun)
         while begun is not None and begun.wait:
-            await self.services.sleep(begun.wait)
+            await self.turns.services.sleep(begun.wait)
             begun = await self._begin(conversation_id)
             self._rewrite(begun)
         if begun is None:
@@ -102,33 +47,33 @@ class TurnRunner:
         if begun.command:
             await self._command(begun)
             return Progress.AGAIN
-        return await self._turn(begun, stop=begun.stopping)
+        return await self.turns.run(begun, stop=begun.stopping)
 
     def _rewrite(self, begun: Begun | None) -> None:
         """Send the questions anew that this begin has closed."""
         for letter in begun.letters if begun else ():
-            self.senders.send(self.senders.rewritten(*letter))
+            self.turns.senders.send(self.turns.senders.rewritten(*letter))
 
     async def close_stopped(self, conversation_id: str) -> None:
         """See Runner."""
-        said = self._said.pop(conversation_id, None)
-        if not await self.db.read(lambda conn: stop_asked(conn, conversation_id)):
+        said = self.turns.said.pop(conversation_id, None)
+        if not await self.turns.db.read(lambda conn: stop_asked(conn, conversation_id)):
             return  # it ended by itself in this moment; what was cut off is a later turn
         begun = await self._begin(conversation_id)
         if begun is not None and begun.stopping:
-            await self._turn(begun, stop=True, said=said() if said else "")
+            await self.turns.run(begun, stop=True, said=said() if said else "")
 
     async def _begin(self, conversation_id: str) -> Begun | None:
-        now = self.clock.now()
-        return await self.db.write(
+        now = self.turns.clock.now()
+        return await self.turns.db.write(
             lambda conn: begin(
                 conn,
                 conversation_id,
-                self.place,
-                self._preset,
+                self.turns.place,
+                self.turns.preset,
                 now,
-                lambda session_id: self._recent.get(session_id, ()),
-                self.asking,
+                self.turns.known,
+                self.turns.asking,
             )
         )
 
@@ -137,9 +82,9 @@ class TurnRunner:
         asked = Asked(
             begun.lane,
             item.author,
-            self._language(begun),
+            self.turns.language(begun),
             route(item.text, item.kind),
-            self.clock.now(),
+            self.turns.clock.now(),
             item.id,
             item.name,
         )
@@ -151,215 +96,7 @@ class TurnRunner:
             inbox.close_row(conn, item.id)
             return [(outbox.put(conn, draft, asked.now), draft) for draft in drafts]
 
-        for letter in await self.db.write(work):
-            self.senders.send(self.senders.letter(*letter))
+        for letter in await self.turns.db.write(work):
+            self.turns.senders.send(self.turns.senders.letter(*letter))
         if asked.route.name == "remind":
             self.scheduled()
-
-    async def _turn(self, begun: Begun, *, stop: bool, said: str = "") -> Progress:
-        language = self._language(begun)
-        reply = Draft(begun.turn_id, REPLY, begun.item.author, begun.lane.address, "")
-        if not begun.lane.private:
-            reply = replace(reply, reply_to=begun.item.message_id)
-        receipt = await self._receipt(begun, reply)
-        steps = await self._steps(begun, language)
-        delivery = self._delivery(begun, receipt, language, steps)
-        journal = self._journal(begun, reply, delivery)
-        mark = MessageMark(self._channel(begun), begun, self.services.sleep)
-        try:
-            turn = await self._prepare(begun, journal, delivery, language)
-            journal.files = files = self._files(begun, turn, language)
-            if begun.unwritten:
-                plain = stop or _is_poison(begun)
-                await self._write_first(begun, files, journal, turn, plain=plain)
-            await self._run(begun, turn, stop=stop, said=said)
-        except (Fenced, Reload) as e:
-            log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})
-            if isinstance(e, Fenced):
-                return Progress.LEFT
-            await self._forgive(begun)
-            return Progress.AGAIN
-        except asyncio.CancelledError:
-            await self._forgive(begun)
-            raise
-        finally:
-            await delivery.close()
-            if journal.ready is not None:
-                row_id, draft = journal.ready
-                self.senders.send(self.senders.letter(row_id, draft, receipt))
-            await mark.end(journal.status)
-        self._remember(journal)
-        return Progress.AGAIN if journal.more else Progress.IDLE
-
-    async def _forgive(self, begun: Begun) -> None:
-        """The run is left in good order, as at every restart: that is no fault of the turn (see ATTEMPTS)."""
-        try:
-            await settled(self.db, lambda conn: inbox.count_attempt(conn, begun.item.id, by=-1))
-        except AWAY as e:
-            log.warning("attempt_counted", extra={"turn": begun.turn_id, "reason": str(e)})
-
-    def _remember(self, journal: TurnJournal) -> None:
-        """Keep the rows of the sessions that ran last, so that a next turn reads only what is new."""
-        self._recent[journal.session_id] = journal.stored
-        self._recent.move_to_end(journal.session_id)
-        if len(self._recent) > RECENT:
-            self._recent.popitem(last=False)
-
-    async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
-        if stop:
-            await turn.stop(said, interrupted=begun.interrupted)
-        elif _is_poison(begun):
-            await turn.quarantine()
-        else:
-            self._said[begun.lane.id] = lambda: turn.said
-            await turn.run()
-            self._said.pop(begun.lane.id, None)
-
-    async def _prepare(
-        self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
-    ) -> Turn:
-        person = Person(begun.principal, language)
-        problem = ""
-        team = self._team(begun.lane)
-        if team is None:
-            problem = say("preset_missing", language, name=begun.lane.preset)
-            team = self.teams.fallback()
-        model = begun.lane.model
-        try:
-            await self.models.prepare(_models(team, model))
-        except Exception as e:  # a model that cannot be made is said, never tried for ever
-            if not isinstance(e, UnknownModel):
-                log.exception("model_not_ready", extra={"turn": begun.turn_id})
-            name = str(e) if isinstance(e, UnknownModel) else model or team.supervisor.model
-            problem = say("model_missing", language, name=name)
-            model = "demo"
-            await self.models.prepare([model])
-        turn = Turn(self.services, team, journal, person, delivery.emit, model, begun.checkpoints)
-        if problem:
-            turn.refuse(problem)
-        return turn
-
-    def _files(self, begun: Begun, turn: Turn, language: Language) -> TurnFiles:
-        return TurnFiles(self._media, self.senders, begun, language, model=lambda: turn.model)
-
-    async def _write_first(
-        self, begun: Begun, files: TurnFiles, journal: TurnJournal, turn: Turn, *, plain: bool
-    ) -> None:
-        """Write the first row of a turn whose message has files; `plain`: only their names."""
-        brought = None if plain else await files.bring(begun.item)
-        await journal.open(files.first_row(brought, self.place, self.clock.now()), brought)
-        if brought is not None and brought.useless:
-            turn.refuse(brought.told)
-
-    def _team(self, lane: Lane) -> Team | None:
-        """Who works in this conversation; None when its preset is gone."""
-        if self.groups.is_lite(lane.address, private=lane.private):
-            return self.teams.lite(self.services.registry)
-        return self.teams.find(lane.preset)
-
-    def _preset(self, lane: Lane) -> str:
-        if self.groups.is_lite(lane.address, private=lane.private):
-            return LITE
-        return self.teams.name_for(lane.preset)
-
-    async def _steps(self, begun: Begun, language: Language) -> Sequence[Step]:
-        """What the turn has done already."""
-        if not begun.resumed:
-            return ()
-        team = self._team(begun.lane) or self.teams.fallback()
-        names = Names(self.services.registry, team, language)
-        return await self.db.read(lambda conn: steps_so_far(conn, begun, names))
-
-    def _journal(self, begun: Begun, reply: Draft, delivery: Delivery) -> TurnJournal:
-        lane = begun.lane.id
-        language = self._language(begun)
-
-        def preface(messages: Sequence[Message]) -> str:
-            return quoted(messages, language) if begun.lane.thinking else ""
-
-        def fresh() -> bool:
-            if not self.steer or lane not in self._fresh:
-                return False
-            self._fresh.discard(lane)
-            return True
-
-        return TurnJournal(
-            Fence(self.db, self.clock, lane, begun.epoch),
-            session_id=begun.session_id,
-            turn_id=begun.turn_id,
-            owner=begun.principal,
-            author=begun.item.author,
-            rows=begun.rows,
-            horizon=begun.horizon,
-            reply=reply,
-            fresh=fresh,
-            steps=lambda: delivery.steps,
-            since=self._since,
-            desk=self._desk(begun),
-            preface=preface,
-        )
-
-    def _desk(self, begun: Begun) -> Desk:
-        """Where this turn's questions to people go."""
-
-        def posted(row_id: int, draft: Draft, rewritten: bool) -> None:
-            make = self.senders.rewritten if rewritten else self.senders.letter
-            self.senders.send(make(row_id, draft))
-            if not rewritten:
-                self.asking.add(begun.lane.id)
-                self.asked()
-
-        operators = self.commands.access.operators
-        return Desk(begun.lane.address, begun.item.author, operators, posted)
-
-    async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:
-        receipt = Receipt(self.db, self.clock, reply)
-        if begun.resumed:
-            found = await self.db.read(lambda conn: outbox.visible(conn, begun.turn_id))
-            if found is not None:
-                receipt.row_id, receipt.shown_ids, receipt.finals = found
-        return receipt
-
-    def _delivery(
-        self, begun: Begun, receipt: Receipt, language: Language, steps: Sequence[Step]
-    ) -> Delivery:
-        stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
-        stream: PreviewStream | None = None
-        channel = self._channel(begun)
-        if isinstance(channel, CanStream):
-            stream = channel.stream(
-                begun.lane.address,
-                receipt,
-                private=begun.lane.private,
-                reply_to=receipt.draft.reply_to,
-            )
-        return Delivery(
-            stream,
-            thinking=say("thinking", language),
-            stop=stop,
-            steps=steps,
-            reasoning=begun.lane.thinking,
-            clear=lambda: self.senders.passed(begun.lane.address),
-        )
-
-    def _channel(self, begun: Begun) -> Channel | None:
-        try:
-            return self.channel(begun.lane.address)
-        except ChannelError:
-            return None
-
-    def _language(self, begun: Begun) -> Language:
-        return begun.language(self.place.language)
-
-
-def _is_poison(begun: Begun) -> bool:
-    return begun.resumed and begun.item.attempts + 1 >= ATTEMPTS
-
-
-def _models(team: Team, chosen: str) -> set[str]:
-    """Every model that this turn may need."""
-    names = {chosen or team.supervisor.model, "auto"}
-    for agent in team.agents.values():
-        names.add(agent.model)
-        names.update(p.fallback_model for p in agent.policy.values() if p.fallback_model)
-    return names

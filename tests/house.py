@@ -29,6 +29,7 @@ from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
+from gateway.turns import Turns
 from gateway.waiting import AskingLanes
 from swarm_presets.loader import PresetSet
 from tests.harness import Toolbox, agent, team
@@ -124,22 +125,22 @@ class House:
             lambda done: carry_out(done, self.senders, self.engine),
             self._nap,
         )
-        self.runner = TurnRunner(
+        self.turns = Turns(
             db=db,
             clock=self.clock,
             place=Place("UTC", self.settings.locale.language),
             services=Services(registry, lambda name: self.model, self.clock, self.clock.sleep),
             teams=self.teams,
             models=self.models,
-            commands=self.commands,
             senders=self.senders,
             channel=self.find,
+            operators=self.settings.access.operators,
             steer=self.settings.sessions.while_busy == "steer",
             groups=self.settings.groups,
-            scheduled=self.timer.wake,
             asking=self.asking,
             asked=self.expiry.changed,
         )
+        self.runner = TurnRunner(self.turns, self.commands, scheduled=self.timer.wake)
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
         )

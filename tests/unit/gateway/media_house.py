@@ -79,6 +79,6 @@ def media_house(db: Any, script: Any, **more: Any) -> tuple[House, Files]:
     channel = Files()
     ears = more.pop("ears", None)
     house = House(db, script, channel=channel, **more)
-    house.runner.transcriber = lambda: ears
-    house.runner.__post_init__()
+    house.turns.transcriber = lambda: ears
+    house.turns.__post_init__()
     return house, channel

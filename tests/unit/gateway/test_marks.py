@@ -34,7 +34,7 @@ def held(
         return answer
 
     house, channel = media_house(db, ScriptedModel(script))
-    object.__setattr__(house.runner.services, "sleep", sleep)
+    object.__setattr__(house.turns.services, "sleep", sleep)
     return house, channel, gate
 
 
