@@ -22,10 +22,10 @@ from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
-from gateway.outbox import Outbox
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.schema import open_database
+from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
@@ -47,7 +47,7 @@ class Core:
     models: ModelHouse
     commands: Commands
     engine: LocalEngine
-    senders: Outbox
+    senders: Sender
     intake: Intake
     channels: ChannelManager
     timer: Timer
@@ -84,7 +84,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         timezone=settings.locale.timezone,
         groups=settings.groups,
     )
-    senders = Outbox(db, clock, channels.get)
+    senders = Sender(db, clock, channels.get)
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))

@@ -22,10 +22,10 @@ from gateway.conversation import Lane
 from gateway.decided import decided_line, expired_line, rewrite
 from gateway.draft import Draft
 from gateway.engine.base import Engine
-from gateway.outbox import Outbox
 from gateway.question_words import how_to_edit, listed, parse_lines, value_of, words
 from gateway.questions import UNDECIDED, Ticket
 from gateway.router import LATE
+from gateway.sender import Sender
 from gateway.settings_access import Access
 from gateway.tables import Inbox, InboxStatus
 
@@ -225,7 +225,7 @@ class Decisions:
         return Outcome(words("taken", asked.language), letters=tuple(letters), wake=wake)
 
 
-def carry_out(outcome: Outcome, senders: Outbox, engine: Engine) -> None:
+def carry_out(outcome: Outcome, senders: Sender, engine: Engine) -> None:
     """What follows the commit of a decision. Should it get lost, the next start does it."""
     for row_id, draft in outcome.letters:
         senders.send(senders.rewritten(row_id, draft))

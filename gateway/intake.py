@@ -22,10 +22,10 @@ from gateway.db import Database
 from gateway.draft import Draft
 from gateway.engine.base import Engine
 from gateway.identity import language_of, person_id
-from gateway.outbox import Outbox
 from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
 from gateway.router import route
+from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.tables import InboxStatus
 from gateway.texts import say
@@ -64,7 +64,7 @@ class Intake:
         settings: Settings,
         commands: Commands,
         engine: Engine,
-        senders: Outbox,
+        senders: Sender,
         fresh: Callable[[str], None],
         channel: Callable[[Address], Channel],
         decisions: Decisions,

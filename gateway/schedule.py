@@ -21,7 +21,7 @@ from gateway import conversation, inbox, outbox
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
-from gateway.outbox import Outbox
+from gateway.sender import Sender
 from gateway.tables import InboxStatus, Schedule
 from gateway.texts import say
 
@@ -144,7 +144,7 @@ class Timer:
         self,
         db: Database,
         clock: Clock,
-        senders: Outbox,
+        senders: Sender,
         *,
         language: str = "auto",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,

@@ -15,7 +15,7 @@ from gateway.engine.begin import Begun, Place, first_row
 from gateway.identity import Language
 from gateway.inbox import Item
 from gateway.media import Brought, Media
-from gateway.outbox import Outbox
+from gateway.sender import Sender
 
 
 @dataclass(slots=True)
@@ -23,7 +23,7 @@ class TurnFiles:
     """Brings files for one turn and its principal. A line that the person was told in this turn is not said again."""
 
     media: Media
-    senders: Outbox
+    senders: Sender
     begun: Begun
     language: Language
     model: Callable[[], ModelInfo]

@@ -29,9 +29,10 @@ from gateway.identity import Language
 from gateway.marks import MessageMark
 from gateway.media import Media
 from gateway.model_house import ModelHouse, UnknownModel
-from gateway.outbox import REPLY, Outbox, Receipt
+from gateway.outbox import REPLY, Receipt
 from gateway.questions import Desk
 from gateway.reasoning import quoted
+from gateway.sender import Sender
 from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
 from gateway.team_house import LITE, TeamHouse
@@ -59,7 +60,7 @@ class Turns:
     services: Services
     teams: TeamHouse
     models: ModelHouse
-    senders: Outbox
+    senders: Sender
     channel: Callable[[Address], Channel]
     operators: Sequence[str] = ()
     steer: bool = True

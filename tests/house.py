@@ -24,9 +24,9 @@ from gateway.engine.local import LocalEngine
 from gateway.expiry import Expiry
 from gateway.intake import Intake
 from gateway.model_house import ModelHouse
-from gateway.outbox import Outbox
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
+from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse
 from gateway.turns import Turns
@@ -106,7 +106,7 @@ class House:
             uptime=lambda: 3_661.0,
             groups=self.settings.groups,
         )
-        self.senders = Outbox(db, self.clock, self.find, self.clock.sleep)
+        self.senders = Sender(db, self.clock, self.find, self.clock.sleep)
         self.timer = Timer(
             db,
             self.clock,

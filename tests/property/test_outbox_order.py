@@ -13,8 +13,9 @@ from channels.errors import FloodLimited, Refused, Unreachable
 from channels.types import Address
 from gateway.db import Database
 from gateway.draft import Draft
-from gateway.outbox import REPLY, Outbox, put
+from gateway.outbox import REPLY, put
 from gateway.schema import open_database
+from gateway.sender import Sender
 from tests.house import Watch, until
 from tests.loopback import Loopback
 
@@ -44,8 +45,8 @@ class Office:
         self.clock = Watch()
         self.senders = self._new()
 
-    def _new(self) -> Outbox:
-        return Outbox(self.db, self.clock, lambda _: self.channel, self.clock.sleep)
+    def _new(self) -> Sender:
+        return Sender(self.db, self.clock, lambda _: self.channel, self.clock.sleep)
 
     async def send(self, chat: str, turn: int, words: str) -> None:
         draft = Draft(turn, REPLY, "telegram:1", Address("telegram", "777", chat), words)

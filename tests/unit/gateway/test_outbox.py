@@ -21,7 +21,8 @@ from channels.errors import (
 from channels.types import Address, Button
 from gateway.db import Database
 from gateway.draft import Draft, body_of
-from gateway.outbox import BACKOFF, REPLY, Outbox, Receipt, put, visible
+from gateway.outbox import REPLY, Receipt, put, visible
+from gateway.sender import BACKOFF, Sender
 from gateway.tables import OutboxStatus
 from tests.harness import ALICE
 from tests.house import Watch, on_sqlite, until
@@ -39,7 +40,7 @@ class Post:
         self.clock = Watch()
         self.channel = channel or Loopback()
         self.known = True
-        self.senders = Outbox(self.db, self.clock, self.find, self.clock.sleep)
+        self.senders = Sender(self.db, self.clock, self.find, self.clock.sleep)
 
     def find(self, address: Address) -> Loopback:
         if not self.known:
@@ -111,7 +112,7 @@ async def test_a_flood_limit_of_one_chat_lets_others_go_on(db: Database) -> None
     async def sleep(_: float) -> None:
         await never.wait()
 
-    post.senders = Outbox(db, post.clock, post.find, sleep)
+    post.senders = Sender(db, post.clock, post.find, sleep)
     post.channel.fail("1", FloodLimited(100.0))
     await post.send("waits", 1, "1")
     await post.send("goes", 2, "2")
@@ -220,7 +221,7 @@ async def test_parts_that_are_there_are_known_after_a_restart(post: Post) -> Non
     async def sleep(_: float) -> None:
         await never.wait()
 
-    post.senders = Outbox(post.db, post.clock, post.find, sleep)
+    post.senders = Sender(post.db, post.clock, post.find, sleep)
     post.channel.limit = 4
     post.channel.fail("1", None, Unreachable("x"))
     row_id = await post.send("aaaabbbb", 1)
@@ -246,7 +247,7 @@ async def test_a_stop_at_any_moment_of_sending_leads_to_no_second_copy(post: Pos
         for _ in range(moments):
             await asyncio.sleep(0)
         await post.senders.stop(0.0)
-        post.senders = Outbox(post.db, post.clock, post.find, post.clock.sleep)
+        post.senders = Sender(post.db, post.clock, post.find, post.clock.sleep)
         await post.senders.start()
         await post.quiet()
     assert post.channel.texts("1") == expected
