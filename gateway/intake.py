@@ -12,8 +12,9 @@ from dataclasses import dataclass, field, replace
 from sqlalchemy import Connection
 
 from agent_core.ports import Clock
-from channels.base import CanAnswerButtons, Channel
-from channels.types import Address, Inbound
+from channels.base import CanAnswerButtons, CanHome, Channel
+from channels.errors import ChannelError
+from channels.types import Address, Inbound, Kind
 from gateway import access, albums, commands_link, conversation, inbox, outbox
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.commands import Asked, Commands, interrupt, request_stop
@@ -21,6 +22,7 @@ from gateway.conversation import Lane
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.engine.base import Engine
+from gateway.home import HomePages
 from gateway.identity import language_of, person_id
 from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
@@ -76,6 +78,7 @@ class Intake:
         self._clock = clock
         self._settings = settings
         self._commands = commands
+        self._home = HomePages(db, clock, settings, commands)
         self._engine = engine
         self._senders = senders
         self._fresh = fresh
@@ -84,6 +87,9 @@ class Intake:
 
     async def accept(self, inbound: Inbound) -> None:
         """Take one message in. Returns when it is committed; a redelivery changes nothing."""
+        if inbound.kind is Kind.HOME:
+            await self._show_home(inbound)
+            return
         if not inbound.addressed and not await self._continues(inbound):
             return
         author = person_id(inbound.address, inbound.author)
@@ -95,6 +101,15 @@ class Intake:
         if taken.again:
             self._rates.forgive(author, group, judged)
         await self._act(inbound, taken)
+
+    async def _show_home(self, inbound: Inbound) -> None:
+        channel = self._channel(inbound.address)
+        page = await self._home.page(inbound) if isinstance(channel, CanHome) else None
+        if page is not None and isinstance(channel, CanHome):
+            try:
+                await channel.home(inbound.author.id, page)
+            except ChannelError as e:  # the page is made anew at the next opening
+                log.warning("home_not_shown", extra={"reason": str(e)})
 
     async def _continues(self, inbound: Inbound) -> bool:
         """Whether it is a part of an album whose first part was to the bot."""
