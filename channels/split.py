@@ -11,6 +11,7 @@ from channels.blocks import Block, Fence, Table, blocks, is_delimiter
 from channels.boundaries import CODE, LINES, PROSE, Level, cut, is_heading, quote_prefix
 
 Measure = Callable[[str], int]
+ROOM = 12  # for the number under a part
 _SLACK = 64  # whitespace at the end of a part does not count
 
 
@@ -43,6 +44,19 @@ def split(text: str, limit: int, measure: Measure = len) -> list[str]:
         packer.add(block)
     packer.flush()
     return packer.parts
+
+
+def numbered(text: str, limit: int, measure: Measure = len) -> list[str]:
+    """Parts as `split` makes them; several of them say which one each is, so that nobody takes a part for the whole."""
+    parts = split(text, limit, measure)
+    if len(parts) < 2:
+        return parts
+    return with_numbers(split(text, limit - ROOM, measure))
+
+
+def with_numbers(parts: list[str]) -> list[str]:
+    """Each part with its number and how many there are, in at most ROOM characters."""
+    return [f"{part}\n\n({number}/{len(parts)})" for number, part in enumerate(parts, 1)]
 
 
 def _trim(text: str) -> str:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from channels.discord.dialect import escaped, to_discord
-from channels.split import split, utf16_len
+from channels.split import ROOM, split, utf16_len, with_numbers
 from channels.types import Preview, Step
 
 # Limits of discord.com/developers/docs/resources/message; counted here in UTF-16 units, the strictest reading.
@@ -22,18 +22,26 @@ Json = dict[str, Any]
 
 def parts(text: str) -> list[str]:
     """Discord texts that fit, in order; none for blank text. The same text always makes the same parts."""
-    return [rendered for piece in split(text, MAX_TEXT, utf16_len) for rendered in _fitting(piece)]
+    whole = _fitting(text, MAX_TEXT, MAX_TEXT)
+    return (
+        whole if len(whole) < 2 else with_numbers(_fitting(text, MAX_TEXT - ROOM, MAX_TEXT - ROOM))
+    )
 
 
-def _fitting(piece: str, limit: int = MAX_TEXT) -> list[str]:
-    """A part as it is shown; cut again where marking up (escapes, quotes, columns) makes it too long."""
+def _fitting(text: str, limit: int, most: int) -> list[str]:
+    """Parts as they are shown; cut again where marking up (escapes, quotes, columns) makes one longer than `most`."""
+    return [
+        shown for piece in split(text, limit, utf16_len) for shown in _shown(piece, limit, most)
+    ]
+
+
+def _shown(piece: str, limit: int, most: int) -> list[str]:
     rendered = to_discord(piece) or escaped(piece.strip())
-    if utf16_len(rendered) <= MAX_TEXT:
+    if utf16_len(rendered) <= most:
         return [rendered] if rendered else []
     if limit <= SHORTEST:
-        return split(rendered, MAX_TEXT, utf16_len)
-    limit = limit * 2 // 3
-    return [text for part in split(piece, limit, utf16_len) for text in _fitting(part, limit)]
+        return split(rendered, most, utf16_len)
+    return _fitting(piece, limit * 2 // 3, most)
 
 
 def preview_body(preview: Preview) -> Json:

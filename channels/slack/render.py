@@ -10,7 +10,7 @@ from channels.grid import cells
 from channels.markdown import to_plain
 from channels.slack.dialect import escape, to_mrkdwn
 from channels.slack.forms import plain, value_of
-from channels.split import split
+from channels.split import numbered, split
 from channels.types import Button
 
 Json = dict[str, Any]
@@ -38,7 +38,7 @@ class Content:
 
 def parts(text: str) -> list[str]:
     """Markdown for one message each; the same text always makes the same parts. None for blank text."""
-    return split(text, PART)
+    return numbered(text, PART)
 
 
 def content(markdown: str, buttons: Sequence[Button] = (), *, tables: bool = True) -> Content:

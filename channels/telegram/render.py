@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from channels.markdown import to_telegram
-from channels.split import split, utf16_len
+from channels.split import numbered, split, utf16_len
 from channels.types import Button, Preview, Step
 
 # Limits of the Bot API, in UTF-16 units after the entities are parsed.
@@ -31,7 +31,7 @@ def parts(text: str) -> list[str]:
 
     The same text always makes the same parts: a resumed send goes on by their number.
     """
-    return split(text, MAX_TEXT, utf16_len)
+    return numbered(text, MAX_TEXT, utf16_len)
 
 
 def captions(text: str) -> list[str]:

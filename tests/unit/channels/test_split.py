@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from channels.split import split, utf16_len
+from channels.split import numbered, split, utf16_len
 
 
 def test_short_text_is_one_part() -> None:
@@ -139,3 +139,12 @@ def test_a_megabyte_takes_linear_time(unit: str) -> None:
     parts = split(text, 4096, utf16_len)
     assert time.process_time() - began < 5  # about 0.2 s on an idle core
     assert max(map(utf16_len, parts), default=0) <= 4096
+
+
+def test_several_parts_say_which_one_each_is_and_still_fit() -> None:
+    parts = numbered("word " * 300, 200)
+    assert [part.rpartition("\n\n")[2] for part in parts] == [
+        f"({n}/{len(parts)})" for n in range(1, len(parts) + 1)
+    ]
+    assert max(map(len, parts)) <= 200
+    assert numbered("short", 200) == ["short"]

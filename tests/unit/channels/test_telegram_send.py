@@ -49,7 +49,7 @@ async def test_a_long_code_block_is_split_once_and_a_resume_sends_nothing_again(
 async def test_a_text_of_astral_characters_fits_in_utf16() -> None:
     async with rig(receiving=False) as r:
         await send(r, "🙂" * 3000, MemoryReceipt())
-        assert "".join(texts(r)) == "🙂" * 3000
+        assert "".join(t.partition("\n\n(")[0] for t in texts(r)) == "🙂" * 3000
 
 
 async def test_markup_that_is_refused_goes_as_plain_text_once() -> None:
@@ -120,7 +120,7 @@ async def test_a_resumed_send_goes_on_with_the_part_that_failed() -> None:
         with pytest.raises(Unreachable):
             await send(r, text, receipt)
         await send(r, text, receipt)
-        assert texts(r) == ["a" * 4000, "b" * 4000]
+        assert texts(r) == ["a" * 4000 + "\n\n(1/2)", "b" * 4000 + "\n\n(2/2)"]
 
 
 async def test_a_preview_is_edited_and_never_sent_again() -> None:
