@@ -150,6 +150,18 @@ class CanHome(Protocol):
         ...
 
 
+@runtime_checkable
+class CanHistory(Protocol):
+    """Reads what was said in a thread before the bot was called into it."""
+
+    async def earlier(self, address: Address, before: str, limit: int) -> Sequence[Inbound]:
+        """People's newest messages before the message `before`, at most `limit`, oldest first.
+
+        Empty for a place that is no thread, or that may not be read; never raises for that.
+        """
+        ...
+
+
 class Seen(Protocol):
     """What a channel without redelivery asks the gateway after a gap: where it was, and up to what it has seen."""
 

@@ -40,6 +40,7 @@ class HomePages:
             return say("pairing", language, code=code, hours=hours) if code else ""
         lane = conversation.ensure(conn, inbound.address, private=True, owner=person, now=now)
         asked = [
-            Asked(lane, person, language, Route("at_once", name), now) for name in ("status", "help")
+            Asked(lane, person, language, Route("at_once", name), now)
+            for name in ("status", "help")
         ]
         return "\n\n".join(["## Swarmgate", *(self.commands.run(conn, one) for one in asked)])

@@ -37,6 +37,7 @@ from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
 from gateway.team_house import LITE, TeamHouse
 from gateway.texts import say
+from gateway.thread_history import earlier_row
 from gateway.turn_files import TurnFiles
 from gateway.waiting import AskingLanes
 
@@ -102,6 +103,8 @@ class Turns:
             if begun.unwritten:
                 plain = stop or _is_poison(begun)
                 await self._write_first(begun, files, journal, turn, plain=plain)
+            if not stop and (earlier := await earlier_row(self._channel(begun), begun)):
+                await journal.append([earlier])
             await self._run(begun, turn, stop=stop, said=said)
         except (Fenced, Reload) as e:
             log.warning("turn_left", extra={"turn": begun.turn_id, "reason": type(e).__name__})

@@ -15,6 +15,7 @@ from channels.discord.client import Bot
 from channels.discord.commands import Complete, Menu, SlashCommand
 from channels.discord.components import Forms
 from channels.discord.config import DiscordConfig
+from channels.discord.earlier import earlier
 from channels.discord.files import download
 from channels.discord.gaps import Gaps
 from channels.discord.http import Http
@@ -130,6 +131,12 @@ class DiscordChannel:
         await self._sender.send(out, receipt)
 
     # Capabilities ------------------------------------------------------------------------------------------------
+
+    async def earlier(self, address: Address, before: str, limit: int) -> Sequence[Inbound]:
+        """What was said in a thread before a message; see CanHistory."""
+        return await earlier(
+            await self._bot(), Me(self._my_id(), self.account), address, before, limit
+        )
 
     def stream(
         self, address: Address, receipt: Receipt, *, private: bool, reply_to: str | None

@@ -389,3 +389,19 @@ async def test_one_shard_that_identifies_anew_finds_mentions_elsewhere() -> None
 async def test_the_account_is_known_from_the_token() -> None:
     async with rig(receiving=False) as r:
         assert r.channel.account == BOT
+
+
+async def test_a_mention_in_a_running_thread_can_read_what_was_said_before() -> None:
+    """hermes#15201."""
+    async with rig() as r:
+        thread = r.twin.new_thread(r.twin.general, user="3")
+        for words in ("GOOG is cheap", "no"):
+            r.twin.say(thread, words, user="3")
+        r.twin.say(thread, f"<@{BOT}> who is right?")
+        got = await r.inbound(1)
+        asked = next(i for i in got if i.addressed)
+        assert asked.message_id is not None
+        before = await r.channel.earlier(asked.address, asked.message_id, 10)
+        assert [i.text for i in before] == ["GOOG is cheap", "no"]
+        assert {i.author.id for i in before} == {"3"}
+        assert await r.channel.earlier(r.general(), asked.message_id, 10) == ()
