@@ -23,7 +23,7 @@ from tests.twins.twin import Twin
 RIGS: dict[str, type[Rig]] = {rig.name: rig for rig in (TelegramRig, SlackRig, DiscordRig)}
 ALL = list(HealthCheck)
 QUICK = settings(max_examples=30, deadline=None, suppress_health_check=ALL)
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=ALL)
+FULL = settings(max_examples=600, deadline=None, suppress_health_check=ALL)
 FENCE = ("```", "~~~")
 
 
