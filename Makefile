@@ -41,7 +41,7 @@ test: $(VENV)/.installed-dev  ## all tests but the slow ones
 	$(PYTEST) -m "not slow" -n $(WORKERS) --dist loadfile $(PYTEST_ARGS)
 
 test-slow: $(VENV)/.installed-dev  ## kills, races, full property profiles, browser walks
-	$(PYTEST) -m slow $(PYTEST_ARGS)
+	$(PYTEST) -m slow -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev  ## lint, format, types, layers, wheel
 	$(BIN)/ruff check .
