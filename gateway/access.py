@@ -11,8 +11,8 @@ import secrets
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from agent_core.storage.upsert import insert_into
 from gateway.settings_access import Access
 from gateway.tables import Pairing, Person
 
@@ -55,7 +55,6 @@ def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.date
 
 
 def _add(conn: Connection, person: str, name: str, now: dt.datetime) -> None:
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     values = {
         "id": person,
         "name": name,
@@ -64,7 +63,10 @@ def _add(conn: Connection, person: str, name: str, now: dt.datetime) -> None:
         "language": "",
         "created_at": now,
     }
-    conn.execute(make(_PERSON).on_conflict_do_nothing(index_elements=["id"]), values)
+    conn.execute(
+        insert_into(conn.dialect.name, _PERSON).on_conflict_do_nothing(index_elements=["id"]),
+        values,
+    )
 
 
 def _pairing_code(conn: Connection, person: str, name: str, now: dt.datetime) -> str:
@@ -74,8 +76,12 @@ def _pairing_code(conn: Connection, person: str, name: str, now: dt.datetime) ->
     code = "".join(secrets.choice(_LETTERS) for _ in range(4)) + f"-{secrets.randbelow(10_000):04}"
     expires = now + dt.timedelta(hours=PAIRING_HOURS)
     values = {"code": code, "person_id": person, "name": name, "expires_at": expires}
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
-    conn.execute(make(_PAIRING).on_conflict_do_nothing(index_elements=["person_id"]), values)
+    conn.execute(
+        insert_into(conn.dialect.name, _PAIRING).on_conflict_do_nothing(
+            index_elements=["person_id"]
+        ),
+        values,
+    )
     kept = select(_PAIRING.c.code).where(_PAIRING.c.person_id == person)
     return str(conn.execute(kept).scalar_one())
 

@@ -9,10 +9,10 @@ import secrets
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables import Session
+from agent_core.storage.upsert import insert_into
 from channels.types import Address
 from gateway.tables import Conversation, Inbox
 
@@ -110,9 +110,8 @@ def ensure(
         return found
     session_id = new_session_id()
     ensure_session(conn, session_id, owner, now)
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     conn.execute(
-        make(_CONVERSATION).on_conflict_do_nothing(index_elements=["id"]),
+        insert_into(conn.dialect.name, _CONVERSATION).on_conflict_do_nothing(index_elements=["id"]),
         {
             "id": conversation_id,
             "address": str(address),

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import cache
 
 from sqlalchemy import Connection, Executable, Row, bindparam, func, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
+from agent_core.storage.upsert import insert_into
 from channels.types import Attachment, Inbound, Kind
 from gateway.tables import Inbox, InboxStatus
 
@@ -33,9 +33,8 @@ _CLOSE_TURN = (
 
 @cache
 def _insert(dialect: str) -> Executable:
-    make = postgresql.insert if dialect == "postgresql" else sqlite.insert
     return (
-        make(_INBOX)
+        insert_into(dialect, _INBOX)
         .on_conflict_do_nothing(index_elements=["channel", "account", "key"])
         .returning(_INBOX.c.id)
     )

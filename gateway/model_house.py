@@ -9,10 +9,10 @@ import asyncio
 from collections.abc import Iterable
 
 from agent_core.models.catalog import info
-from agent_core.models.demo import DemoModel
 from agent_core.models.discover import discover
 from agent_core.models.fallback import FallbackModel
 from agent_core.ports import Clock, Model, Transcriber
+from gateway.lean_imports import lean
 from gateway.settings_models import Models, Provider
 
 AUTO = "auto"
@@ -63,6 +63,17 @@ class ModelHouse:
             return True
         return bool(model) and (provider in self._settings.providers or provider in self._locals)
 
+    async def warm(self) -> None:
+        """Import the default model's SDK, over a second of CPU, before the first message needs it.
+
+        The model itself is made with that message (35 ms): the price table alone takes 5 MB of an idle process.
+        """
+        await self._settled.wait()
+        provider = self.default.partition("/")[0]
+        entry = self._settings.providers.get(provider)
+        if entry is not None or provider in self._locals:
+            await asyncio.to_thread(_import_sdk, entry.kind if entry else "openai")
+
     async def prepare(self, names: Iterable[str]) -> None:
         """Make these models ready for `get`; waits until `auto` is settled. Raises UnknownModel."""
         await self._settled.wait()
@@ -109,18 +120,28 @@ class ModelHouse:
 
     def _single(self, name: str) -> Model:
         if name == DEMO:
+            from agent_core.models.demo import DemoModel
+
             return DemoModel()
         provider = name.partition("/")[0]
         entry = self._settings.providers.get(provider) or Provider(base_url=self._locals[provider])
         key = entry.api_key.get_secret_value() if entry.api_key is not None else ""
         facts = info(name, self._settings.facts(), entry.kind)
+        _import_sdk(entry.kind)
         if entry.kind == "anthropic":
-            from agent_core.models.anthropic import AnthropicModel, warm
+            from agent_core.models.anthropic import AnthropicModel
 
-            warm()
             return AnthropicModel(facts, provider=provider, api_key=key, base_url=entry.base_url)
         from agent_core.models import openai
 
-        openai.warm()
         base_url = entry.base_url or self._locals.get(provider)
         return openai.OpenAIModel(facts, provider=provider, api_key=key, base_url=base_url)
+
+
+def _import_sdk(kind: str) -> None:
+    with lean():
+        if kind == "anthropic":
+            from agent_core.models.anthropic import warm
+        else:
+            from agent_core.models.openai import warm
+        warm()

@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from sqlalchemy import Connection, Executable, bindparam, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
+from agent_core.storage.upsert import insert_into
 from gateway.db import Database, settled
 from gateway.draft import Draft, body_of
 from gateway.tables import Outbox as OutboxTable
@@ -64,7 +64,7 @@ def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.dateti
 @cache
 def _put(dialect: str, status: OutboxStatus) -> Executable:
     """The statement of `_upsert`, built once: building costs more than running it."""
-    statement = (postgresql.insert if dialect == "postgresql" else sqlite.insert)(_OUTBOX)
+    statement = insert_into(dialect, _OUTBOX)
     new = statement.excluded
     # a preview that becomes visible late must not open again what is ready
     kept = (

@@ -11,6 +11,7 @@ from channels import registry
 from channels.base import Channel, Seen
 from gateway.commands import Commands
 from gateway.db import Database
+from gateway.lean_imports import lean
 from gateway.problems import OperatorError, Problem
 from gateway.seen import Known, SeenPlaces
 from gateway.settings import Settings
@@ -49,7 +50,8 @@ def platform_channels(settings: Settings, wiring: Wiring) -> list[Channel]:
 
 
 def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
-    from channels.telegram.channel import TelegramChannel
+    with lean():
+        from channels.telegram.channel import TelegramChannel
     from channels.telegram.config import TelegramConfig
 
     token = bot.token.get_secret_value() if bot.token else ""

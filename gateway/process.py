@@ -103,7 +103,7 @@ async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
     """What the first message would otherwise pay for: the model's SDK, the command menu."""
     try:
-        await core.models.prepare([core.models.default])
+        await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
     for channel in platforms:

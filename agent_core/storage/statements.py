@@ -9,10 +9,10 @@ import json
 from collections.abc import Sequence
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
-from sqlalchemy.dialects import postgresql, sqlite
 
 from agent_core.ports import NewBlob
 from agent_core.storage.tables import Blob, Session, Transcript, Turn, UsageRow
+from agent_core.storage.upsert import insert_into
 from agent_core.types import NewRow, Row, RowKind, TurnStatus, Usage, decode, encode
 
 _SESSION = Session.__table__  # type: ignore[attr-defined]
@@ -59,7 +59,6 @@ def ensure_session(
     agent: str | None = None,
 ) -> None:
     """Create the session if it is not there yet."""
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     values = {
         "id": session_id,
         "owner": owner,
@@ -68,7 +67,10 @@ def ensure_session(
         "title": "",
         "created_at": now,
     }
-    conn.execute(make(_SESSION).on_conflict_do_nothing(index_elements=["id"]), values)
+    conn.execute(
+        insert_into(conn.dialect.name, _SESSION).on_conflict_do_nothing(index_elements=["id"]),
+        values,
+    )
 
 
 def load_rows(conn: Connection, session_id: str, after: int = 0) -> list[Row]:
@@ -157,7 +159,6 @@ def add_blob(
     conn: Connection, *, owner: str, session_id: str, blob: NewBlob, now: dt.datetime
 ) -> None:
     """Store bytes, once."""
-    make = postgresql.insert if conn.dialect.name == "postgresql" else sqlite.insert
     values = {
         "id": blob.id,
         "owner": owner,
@@ -167,7 +168,9 @@ def add_blob(
         "data": blob.data,
         "created_at": now,
     }
-    conn.execute(make(_BLOB).on_conflict_do_nothing(index_elements=["id"]), values)
+    conn.execute(
+        insert_into(conn.dialect.name, _BLOB).on_conflict_do_nothing(index_elements=["id"]), values
+    )
 
 
 def load_blob(conn: Connection, owner: str, wanted: str) -> tuple[bytes, str, str] | None:

@@ -180,7 +180,10 @@ async def test_a_long_answer_is_split_once_and_whole(shared: Stage):
     await shared.answered([112], 3)
     texts = shared.texts(112)
     assert all(len(text) <= 4096 for text in texts)
-    assert " ".join(texts).split() == words
+    assert [word for word in " ".join(texts).split() if word.startswith("word")] == words
+    assert [text.rpartition("\n\n")[2] for text in texts] == [
+        f"({n}/{len(texts)})" for n in range(1, len(texts) + 1)
+    ]
 
 
 async def test_the_stop_button_of_a_group_stops_the_answer_in_place(shared: Stage):

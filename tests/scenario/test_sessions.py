@@ -20,7 +20,9 @@ async def test_a_reminder_outlives_a_kill_and_comes_once_to_its_topic(scene: Sta
     command = f"/remind@{scene.telegram.state.me['username']} in 3s drink tea"
     scene.telegram.say(GROUP, command, user=ALICE, thread=topic)
     await scene.until(lambda: len(scene.telegram.replies(GROUP, topic)) == 1)
-    await scene.settled()  # a kill between a send and its commit may send it again: that is another test
+    await (
+        scene.settled()
+    )  # a kill between a send and its commit may send it again: that is another test
     await scene.gateway.kill()
     await asyncio.sleep(3.0)
     for _ in range(2):  # a second start has nothing more to say
