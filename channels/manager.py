@@ -124,6 +124,10 @@ class ChannelManager:
             if channel is None or seat.channel is channel:
                 await seat.settled.wait()
 
+    def is_ready(self, channel: Channel) -> bool:
+        """Whether updates of this channel flow now."""
+        return any(s.channel is channel and s.state is State.READY for s in self._seats)
+
     def get(self, address: Address) -> Channel:
         """The channel of an address, by name and account; a failed channel is still known.
 

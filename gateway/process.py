@@ -109,7 +109,8 @@ async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
     for channel in platforms:
         if isinstance(channel, CanMenu):
             await core.channels.wait_ready(channel)
-            await _show_menu(core, channel)
+            if core.channels.is_ready(channel):  # one that was refused is closed for good
+                await _show_menu(core, channel)
 
 
 async def _show_menu(core: Core, channel: CanMenu) -> None:
