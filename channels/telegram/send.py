@@ -156,13 +156,14 @@ class Sender:
         if is_photo(file):
             try:
                 return await in_html_or_plain(
-                    part.text, lambda text, mode: self._photo(place, file, text, mode, keys)
+                    part.text,
+                    lambda text, mode: self._upload(place, file, text, mode, keys, photo=True),
                 )
             except Refused as e:
                 if not says(e, *BAD_PHOTO):
                     raise
         return await in_html_or_plain(
-            part.text, lambda text, mode: self._document(place, file, text, mode, keys)
+            part.text, lambda text, mode: self._upload(place, file, text, mode, keys, photo=False)
         )
 
     async def _finish(self, place: Place, message: int, part: Part) -> None:
@@ -178,42 +179,22 @@ class Sender:
             log.info("a preview in %s is gone; its text is sent as a new message", place.address)
             await self._new(place, part)
 
-    async def _photo(
+    async def _upload(
         self,
         place: Place,
         file: Attachment,
         caption: str,
         mode: str | None,
         keys: InlineKeyboardMarkup | None,
+        *,
+        photo: bool,
     ) -> int:
+        """A file as a message of its own; a photo is shown large, anything else is a document."""
         upload = upload_of(file)
+        send = self._bot.send_photo if photo else self._bot.send_document
         message = await self._calls.into(
             place.address.chat,
-            lambda chat: self._bot.send_photo(
-                chat,
-                upload,
-                caption=caption or None,
-                parse_mode=mode,
-                message_thread_id=place.thread,
-                reply_markup=keys,
-                reply_parameters=place.reply,
-                disable_notification=place.silent or None,
-            ),
-        )
-        return message.message_id
-
-    async def _document(
-        self,
-        place: Place,
-        file: Attachment,
-        caption: str,
-        mode: str | None,
-        keys: InlineKeyboardMarkup | None,
-    ) -> int:
-        upload = upload_of(file)
-        message = await self._calls.into(
-            place.address.chat,
-            lambda chat: self._bot.send_document(
+            lambda chat: send(
                 chat,
                 upload,
                 caption=caption or None,

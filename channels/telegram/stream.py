@@ -8,6 +8,7 @@ import asyncio
 import itertools
 import logging
 import secrets
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 
 from telegram import Bot
@@ -30,7 +31,7 @@ DRAFT_REFRESH = 20.0
 _draft_ids = itertools.count(secrets.randbelow(2**30) + 1)
 
 
-class Stream:
+class Stream(ABC):
     """What private and group streams share: the task, the pace, typing. Implements channels.base.PreviewStream.
 
     `clock` is monotonic seconds and decides about pace; waiting itself is the event loop's.
@@ -156,8 +157,9 @@ class Stream:
         source = preview_html(self._newest)
         return source if source != self._shown else ""
 
+    @abstractmethod
     async def _send(self, source: str) -> None:
-        raise NotImplementedError
+        """Put this preview, as HTML, where it is seen."""
 
     async def _type(self) -> None:
         await self._calls.into(
