@@ -88,7 +88,9 @@ class House:
         rules: Settings | None = None,
         channel: Loopback | None = None,
         nap: Callable[[float], Awaitable[None]] | None = None,
+        still: bool = False,
     ) -> None:
+        """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock."""
         self.db = db
         self.settings = rules or settings()
         self.clock = clock or Watch()
@@ -129,7 +131,12 @@ class House:
             db=db,
             clock=self.clock,
             place=Place("UTC", self.settings.locale.language),
-            services=Services(registry, lambda name: self.model, self.clock, self.clock.sleep),
+            services=Services(
+                registry,
+                lambda name: self.model,
+                self.clock,
+                self._nap if still else self.clock.sleep,
+            ),
             teams=self.teams,
             models=self.models,
             senders=self.senders,
@@ -160,20 +167,28 @@ class House:
         self._naps: list[tuple[float, asyncio.Event]] = []
 
     async def _nap(self, seconds: float) -> None:
-        """The sleep of the questions' expiry: over when `later` has moved the clock as far."""
+        """A sleep that is over when `later` has moved the clock as far."""
         woken = asyncio.Event()
         self._naps.append((self.clock.seconds + seconds, woken))
         await woken.wait()
 
+    async def waiting(self) -> None:
+        """Until somebody sleeps."""
+        await until(lambda: any(at > self.clock.seconds for at, _ in self._naps))
+
     async def later(self, seconds: float) -> None:
         """Time passes; what expires, expires."""
+        self.move(seconds)
+        for _ in range(20):
+            await asyncio.sleep(0.005)
+        await self.quiet()
+
+    def move(self, seconds: float) -> None:
+        """Move the clock and wake whoever slept until then."""
         self.clock.seconds += seconds
         for at, woken in self._naps:
             if at <= self.clock.seconds:
                 woken.set()
-        for _ in range(20):
-            await asyncio.sleep(0.005)
-        await self.quiet()
 
     def find(self, address: Address) -> Loopback:
         if (address.channel, address.account) != (self.channel.name, self.channel.account):

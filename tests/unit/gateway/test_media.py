@@ -11,6 +11,7 @@ from agent_core.runtime.pictures import MOST
 from agent_core.types import Image, Message, Text
 from channels.errors import Unreachable
 from channels.types import Attachment
+from gateway.albums import QUIET_S
 from gateway.db import Database
 from gateway.media import MAX_BYTES, MAX_FILES
 from tests.house import House, until
@@ -327,13 +328,19 @@ async def test_files_that_come_while_a_turn_runs_are_steered_in_with_their_conte
 # Albums ----------------------------------------------------------------------------------------------------------
 
 
+async def complete(house: House) -> None:
+    """No further part of the album came."""
+    await house.waiting()
+    await house.later(QUIET_S)
+
+
 async def test_an_album_is_one_turn(db: Database) -> None:
-    house, channel = media_house(db, ["three squares"])
+    house, channel = media_house(db, ["three squares"], still=True)
     async with house:
         for n in range(3):
             file = channel.put(f"{n}.png", "image/png", drawn(10 + n))
             await house.say("compare" if n == 0 else "", attachments=(file,), album="A")
-        await house.quiet()
+        await complete(house)
         assert channel.texts("1") == ["three squares"]
         [request] = house.model.requests
         assert len(images(request.messages[-1])) == 3
@@ -341,19 +348,19 @@ async def test_an_album_is_one_turn(db: Database) -> None:
 
 
 async def test_a_redelivered_part_of_an_album_changes_nothing(db: Database) -> None:
-    house, channel = media_house(db, ["two squares"])
+    house, channel = media_house(db, ["two squares"], still=True)
     async with house:
         files = [channel.put(f"{n}.png", "image/png", drawn(10 + n)) for n in range(2)]
         for n in (0, 1, 0, 1):
             await house.say("", attachments=(files[n],), album="A", key=f"m:1:{n}")
-        await house.quiet()
+        await complete(house)
         await house.say("", attachments=(files[1],), album="A", key="m:1:1")
         await house.quiet()
         assert channel.texts("1") == ["two squares"]
 
 
 async def test_in_a_group_the_whole_album_follows_the_part_that_names_the_bot(db: Database) -> None:
-    house, channel = media_house(db, ["two squares"])
+    house, channel = media_house(db, ["two squares"], still=True)
     async with house:
         more = {"chat": "-5", "private": False}
         for n in range(2):
@@ -362,18 +369,20 @@ async def test_in_a_group_the_whole_album_follows_the_part_that_names_the_bot(db
             await house.say(words, attachments=(file,), album="A", addressed=n == 0, **more)
         await house.say("", album="B", addressed=False, **more)
         await house.say("", album="A", addressed=False, author="2", **more)
-        await house.quiet()
+        await complete(house)
         assert channel.texts("-5") == ["two squares"]
         assert await house.one("select count(*) from inbox") == 2
 
 
 async def test_an_album_survives_a_kill_before_its_row(db: Database) -> None:
-    house, channel = media_house(db, ["ok"])
+    house, channel = media_house(db, ["ok"], still=True)
     async with house:
         channel.gate = asyncio.Event()
         for n in range(2):
             file = channel.put(f"{n}.png", "image/png", drawn(10 + n))
             await house.say("both" if n else "", attachments=(file,), album="A")
+        await house.waiting()
+        house.move(QUIET_S)
         await until(lambda: len(channel.fetched) == 2)
     after, again = media_house(db, ["ok"])
     again.files = channel.files
