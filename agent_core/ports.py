@@ -11,9 +11,19 @@ from collections.abc import AsyncIterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, runtime_checkable
 
-from agent_core.types import ArtifactRef, Message, NewRow, Row, StopReason, TurnStatus, Usage
+from agent_core.types import (
+    ArtifactRef,
+    Checkpoint,
+    Message,
+    NewRow,
+    Row,
+    StopReason,
+    TurnStatus,
+    Usage,
+)
 
 CacheKind = Literal["breakpoint", "prefix", "none"]
+Ttl = Literal["5m", "1h"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,12 +61,20 @@ class ToolSchema:
 
 
 @dataclass(frozen=True, slots=True)
+class Breakpoint:
+    """The last block of message `at` gets a cache mark that lives for `ttl` after its last use."""
+
+    at: int
+    ttl: Ttl = "5m"
+
+
+@dataclass(frozen=True, slots=True)
 class ModelRequest:
     """One model call. `system` and `tools` are byte-stable within a session (DESIGN.md 5).
 
-    `breakpoints` are indexes into `messages` whose last block gets a cache mark where the provider
-    has marks. `effort` is low, medium, high or None (the model's default). `images` maps blob ids
-    to bytes of Image blocks.
+    `breakpoints` ascend by message; they and `prefix_ttl` (the marks behind tools and system) count where the provider
+    has marks. `effort` is low, medium, high or None (the model's default). `images` maps blob ids to bytes of Image
+    blocks.
     """
 
     system: str
@@ -64,7 +82,8 @@ class ModelRequest:
     tools: tuple[ToolSchema, ...] = ()
     max_tokens: int = 4096
     effort: str | None = None
-    breakpoints: tuple[int, ...] = ()
+    breakpoints: tuple[Breakpoint, ...] = ()
+    prefix_ttl: Ttl = "1h"
     images: dict[str, bytes] | None = None
 
 
@@ -216,6 +235,10 @@ class Journal(Protocol):
         """All rows of the session in order of `seq`."""
         ...
 
+    async def checkpoints(self) -> Sequence[Checkpoint]:
+        """The decisions about what a model sees of the rows, in the order in which they were made."""
+        ...
+
     async def append(
         self,
         rows: Sequence[NewRow],
@@ -223,8 +246,16 @@ class Journal(Protocol):
         usage: Usage | None = None,
         model: str = "",
         blobs: Sequence[NewBlob] = (),
+        checkpoints: Sequence[Checkpoint] = (),
     ) -> Sequence[Row]:
-        """Append rows (and what a model call used, and blobs) in one commit."""
+        """Append rows (and what a model call used, blobs, and checkpoints about rows) in one commit."""
+        ...
+
+    def trace(self, event: str, **fields: Any) -> None:
+        """Note an event of the turn's trace (SCR-1).
+
+        It is committed with the next `append` or `finish`, in order; secrets are replaced before. `fields` are JSON.
+        """
         ...
 
     async def steer(self) -> Sequence[Row]:

@@ -75,9 +75,13 @@ class ToolResult:
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What varies per turn (clock, memory, holdings), apart from the person's own words (ASM-9)."""
+    """What varies per turn (clock, memory, holdings), apart from the person's own words (ASM-9).
+
+    `kind` "recall": memory that was found for this message; the view leaves it out once it is behind a compaction.
+    """
 
     text: str
+    kind: Literal["situation", "recall"] = "situation"
 
 
 Block = Text | Image | Thinking | ToolUse | ToolResult | Context
@@ -113,29 +117,40 @@ def assistant(text: str, *calls: ToolUse) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What one or more model calls used. `input_tokens` excludes cached ones (PCH-4)."""
+    """What one or more model calls used.
+
+    `input_tokens` excludes cached ones (PCH-4); `cache_write_tokens` includes those written for an hour. `usd_uncached`
+    is what the same calls would have cost without a cache.
+    """
 
     input_tokens: int = 0
     output_tokens: int = 0
     cache_read_tokens: int = 0
     cache_write_tokens: int = 0
     usd: float | None = 0.0
+    cache_write_1h_tokens: int = 0
+    usd_uncached: float | None = 0.0
 
     def __add__(self, other: "Usage") -> "Usage":
         """Sum; an unknown price makes the sum unknown (MDL-3)."""
-        usd = None if self.usd is None or other.usd is None else self.usd + other.usd
         return Usage(
             self.input_tokens + other.input_tokens,
             self.output_tokens + other.output_tokens,
             self.cache_read_tokens + other.cache_read_tokens,
             self.cache_write_tokens + other.cache_write_tokens,
-            usd,
+            _sum(self.usd, other.usd),
+            self.cache_write_1h_tokens + other.cache_write_1h_tokens,
+            _sum(self.usd_uncached, other.usd_uncached),
         )
 
     @property
     def total_input(self) -> int:
         """Every token that the model read."""
         return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
+
+
+def _sum(a: float | None, b: float | None) -> float | None:
+    return None if a is None or b is None else a + b
 
 
 class RowKind(StrEnum):
@@ -158,13 +173,21 @@ class TurnStatus(StrEnum):
     FAILED = "failed"
 
 
+CheckpointKind = Literal["undo", "clear", "fold", "clip", "summary", "drop"]
+
+
 @dataclass(frozen=True, slots=True)
 class Checkpoint:
-    """A decision about what a model sees of a transcript. "undo": rows with after < seq < until are left out."""
+    """A decision about what a model sees of a transcript; a session's are applied in the order in which they were made.
 
-    kind: Literal["undo"]
+    `body` is JSON; its form for each kind stands in `agent_core/compaction/decisions.py`. "undo": rows with
+    after < seq < until are left out.
+    """
+
+    kind: CheckpointKind
     after: int
     until: int
+    body: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,8 +217,9 @@ def _block_out(block: Block) -> dict[str, Any]:
     match block:
         case Text(text):
             return {"type": "text", "text": text}
-        case Context(text):
-            return {"type": "context", "text": text}
+        case Context(text, kind):
+            own = {} if kind == "situation" else {"kind": kind}
+            return {"type": "context", "text": text, **own}
         case Image(blob_id, media_type):
             return {"type": "image", "blob_id": blob_id, "media_type": media_type}
         case Thinking(text, signature, redacted):

@@ -231,6 +231,7 @@ class Turns:
             since=self._since,
             desk=self._desk(begun),
             preface=preface,
+            checkpoints=begun.checkpoints,
         )
 
     def _desk(self, begun: Begun) -> Desk:

@@ -8,13 +8,14 @@ from collections.abc import Sequence
 
 from agent_core.assembly.breakpoints import marks
 from agent_core.assembly.window import fit
-from agent_core.ports import ModelRequest, ToolSchema
+from agent_core.ports import Breakpoint, ModelRequest, ToolSchema
 from agent_core.types import Checkpoint, Message, Row, RowKind, ToolResult
 
 
 def visible(rows: Sequence[Row], checkpoints: Sequence[Checkpoint]) -> list[Row]:
     """The rows that no checkpoint leaves out, in order."""
-    return [r for r in rows if not any(c.after < r.seq < c.until for c in checkpoints)]
+    undone = [c for c in checkpoints if c.kind == "undo"]
+    return [r for r in rows if not any(c.after < r.seq < c.until for c in undone)]
 
 
 def view(rows: Sequence[Row], checkpoints: Sequence[Checkpoint] = ()) -> list[tuple[int, Message]]:
@@ -58,5 +59,5 @@ def build(
         tools=tools,
         max_tokens=max_tokens,
         effort=effort,
-        breakpoints=marks([turn for turn, _ in seen], turn_id),
+        breakpoints=tuple(Breakpoint(at) for at in marks([turn for turn, _ in seen], turn_id)),
     )

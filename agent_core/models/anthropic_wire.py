@@ -51,7 +51,7 @@ class Form:
 
 def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     """The JSON body. Byte-stable: equal requests give equal bodies."""
-    normal = normalise(safe_ids(request.messages), request.breakpoints)
+    normal = normalise(safe_ids(request.messages), [mark.at for mark in request.breakpoints])
     messages: list[dict[str, Any]] = [
         {"role": m.role, "content": [_block(b, request, info, form) for b in m.blocks]}
         for m in normal.messages

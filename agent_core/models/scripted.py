@@ -91,7 +91,7 @@ class ScriptedModel:
     def _check(self, request: ModelRequest) -> None:
         found = problems(request.messages)
         if len(request.breakpoints) > 4 or any(
-            i >= len(request.messages) for i in request.breakpoints
+            mark.at >= len(request.messages) for mark in request.breakpoints
         ):
             found.append(f"breakpoints {request.breakpoints} do not fit")
         self.violations += found

@@ -6,6 +6,7 @@ sub-agents stay with the session in which they ran.
 """
 
 import datetime as dt
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -24,8 +25,8 @@ TITLE_CHARS = 60
 
 # On the path of each turn: built once.
 _LOAD = (
-    select(_CHECKPOINT.c.after, _CHECKPOINT.c.until)
-    .where(_CHECKPOINT.c.session_id == bindparam("session"), _CHECKPOINT.c.kind == "undo")
+    select(_CHECKPOINT.c.kind, _CHECKPOINT.c.after, _CHECKPOINT.c.until, _CHECKPOINT.c.body)
+    .where(_CHECKPOINT.c.session_id == bindparam("session"))
     .order_by(_CHECKPOINT.c.id)
 )
 
@@ -42,7 +43,7 @@ class LastTurn:
 def load_checkpoints(conn: Connection, session_id: str) -> tuple[Checkpoint, ...]:
     """The checkpoints of a session, oldest first."""
     found = conn.execute(_LOAD, {"session": session_id})
-    return tuple(Checkpoint("undo", row.after, row.until) for row in found)
+    return tuple(Checkpoint(row.kind, row.after, row.until, json.loads(row.body)) for row in found)
 
 
 def add_checkpoint(
@@ -56,7 +57,7 @@ def add_checkpoint(
             "kind": checkpoint.kind,
             "after": checkpoint.after,
             "until": checkpoint.until,
-            "body": "{}",
+            "body": json.dumps(checkpoint.body, ensure_ascii=False),
             "at": now,
         },
     )
@@ -77,7 +78,8 @@ def last_turn(conn: Connection, session_id: str) -> LastTurn | None:
 
 def _below(last: int, checkpoints: Sequence[Checkpoint]) -> int:
     """The highest row at or below `last` that is not left out; 0 for none."""
-    while hiding := next((c for c in checkpoints if c.after < last < c.until), None):
+    undone = [c for c in checkpoints if c.kind == "undo"]
+    while hiding := next((c for c in undone if c.after < last < c.until), None):
         last = hiding.after
     return last
 

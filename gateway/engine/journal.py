@@ -11,6 +11,7 @@ from agent_core.storage.statements import (
 )
 from agent_core.types import (
     ArtifactRef,
+    Checkpoint,
     Message,
     NewRow,
     Row,
@@ -56,9 +57,16 @@ class TurnJournal(SessionJournal):
         author: str = "",
         preface: Callable[[Sequence[Message]], str] = lambda _: "",
         desk: Desk | None = None,
+        checkpoints: tuple[Checkpoint, ...] = (),
     ) -> None:
         super().__init__(
-            fence, session_id=session_id, turn_id=turn_id, owner=owner, rows=rows, desk=desk
+            fence,
+            session_id=session_id,
+            turn_id=turn_id,
+            owner=owner,
+            rows=rows,
+            desk=desk,
+            checkpoints=checkpoints,
         )
         self._horizon = horizon
         self._reply = reply

@@ -5,11 +5,13 @@ The fence (fence.py) refuses an older run and waits outages out; here stands wha
 
 import asyncio
 from collections.abc import Callable, Sequence
+from typing import Any
 
 from sqlalchemy import Connection
 
 from agent_core.errors import Reload
 from agent_core.ports import Answer, Ask, NewBlob
+from agent_core.storage.sessions import add_checkpoint, load_checkpoints
 from agent_core.storage.statements import (
     add_blob,
     add_usage,
@@ -20,6 +22,7 @@ from agent_core.storage.statements import (
 )
 from agent_core.types import (
     ArtifactRef,
+    Checkpoint,
     NewRow,
     Row,
     TurnStatus,
@@ -46,12 +49,14 @@ class SessionJournal:
         agent: str | None = None,
         desk: Desk | None = None,
         open_questions: set[int] | None = None,
+        checkpoints: tuple[Checkpoint, ...] | None = None,
     ) -> None:
         self._fence = fence
         self._session_id = session_id
         self._turn_id = turn_id
         self._owner = owner
         self._rows: list[Row] | None = None if rows is None else list(rows)
+        self._checkpoints = checkpoints
         self._parent = parent
         self._agent = agent
         self._desk = desk
@@ -74,6 +79,14 @@ class SessionJournal:
             self._rows = await self._fence.db.read(lambda conn: load_rows(conn, self._session_id))
         return tuple(self._rows)
 
+    async def checkpoints(self) -> Sequence[Checkpoint]:
+        """See Journal."""
+        if self._checkpoints is None:
+            self._checkpoints = await self._fence.db.read(
+                lambda conn: load_checkpoints(conn, self._session_id)
+            )
+        return self._checkpoints
+
     @property
     def stored(self) -> tuple[Row, ...]:
         """The rows that are known to be committed."""
@@ -86,10 +99,13 @@ class SessionJournal:
         usage: Usage | None = None,
         model: str = "",
         blobs: Sequence[NewBlob] = (),
+        checkpoints: Sequence[Checkpoint] = (),
     ) -> Sequence[Row]:
         """See Journal."""
 
         def work(conn: Connection, after: int) -> list[Row]:
+            for made in checkpoints:
+                add_checkpoint(conn, self._session_id, made, self._fence.clock.now())
             for blob in blobs:
                 add_blob(
                     conn,
@@ -100,7 +116,15 @@ class SessionJournal:
                 )
             return self._write(conn, after, rows, usage, model)
 
-        return await self._commit(work)
+        def then() -> None:
+            self._checkpoints = (*(self._checkpoints or ()), *checkpoints)
+
+        if checkpoints:
+            await self.checkpoints()
+        return await self._commit(work, then)
+
+    def trace(self, event: str, **fields: Any) -> None:
+        """See Journal."""
 
     async def steer(self) -> Sequence[Row]:
         """See Journal. A child session is never steered."""

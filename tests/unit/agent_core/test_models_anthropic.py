@@ -8,7 +8,7 @@ import pytest
 from agent_core import errors
 from agent_core.models.anthropic import AnthropicModel, warm
 from agent_core.models.stream import StreamLimits
-from agent_core.ports import ModelRequest
+from agent_core.ports import Breakpoint, ModelRequest
 from agent_core.types import (
     Context,
     Image,
@@ -180,7 +180,7 @@ async def test_cache_marks_stand_where_they_belong_and_nowhere_else(
     first = assistant("", ToolUse("c1", "quote", {"symbol": "A"}))
     results = Message("user", (ToolResult("c1", "quote", "1"),))
     messages = (user("a"), assistant("b"), user("c"), first, results)
-    request = ModelRequest("sys", messages, (NEWS, QUOTE), breakpoints=(0, 1, 4))
+    request = ModelRequest("sys", messages, (NEWS, QUOTE), breakpoints=(Breakpoint(0), Breakpoint(1), Breakpoint(4)))
     await read(model, request)
     body = sent(twin)
     mark = {"type": "ephemeral"}
@@ -200,7 +200,7 @@ async def test_an_hours_marks_stand_before_five_minutes_marks(twin: AnthropicTwi
     request = after(assistant("", ToolUse("c1", "quote", {})), "1")
     from dataclasses import replace
 
-    await read(model, replace(request, breakpoints=(0, 2)))
+    await read(model, replace(request, breakpoints=(Breakpoint(0), Breakpoint(2))))
     await model.close()
     body = sent(twin)
     assert body["system"][0]["cache_control"]["ttl"] == "1h"
@@ -213,11 +213,11 @@ async def test_the_second_turn_reads_the_prefix_of_the_first(
 ) -> None:
     """PCH-3, PCH-4: reads and writes are reported apart from fresh input, and priced apart."""
     history = (user("x" * 8_000),)
-    _, first = await read(model, ModelRequest("s" * 8_000, history, breakpoints=(0,)))
+    _, first = await read(model, ModelRequest("s" * 8_000, history, breakpoints=(Breakpoint(0),)))
     assert first.usage.cache_write_tokens > 3_900
     assert first.usage.cache_read_tokens == 0
     history += (first.message, user("more"))
-    _, second = await read(model, ModelRequest("s" * 8_000, history, breakpoints=(0, 2)))
+    _, second = await read(model, ModelRequest("s" * 8_000, history, breakpoints=(Breakpoint(0), Breakpoint(2))))
     assert second.usage.cache_read_tokens == first.usage.cache_write_tokens
     assert second.usage.input_tokens < 100
     assert second.usage.usd is not None
