@@ -21,6 +21,7 @@ from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
 from gateway.intake import Intake
+from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
@@ -52,6 +53,7 @@ class Core:
     channels: ChannelManager
     timer: Timer
     expiry: Expiry
+    desk: LocalDesk
 
 
 async def build(settings: Settings) -> Core:
@@ -119,7 +121,8 @@ def _wire(settings: Settings, db: Database) -> Core:
         decisions,
         asking,
     )
-    return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry)
+    desk = LocalDesk(db, clock, senders, engine)
+    return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry, desk)
 
 
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:

@@ -75,9 +75,9 @@ class Decisions:
     def _press(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
         match asked.route.name:
             case "ok":
-                return self._decide(conn, ticket, asked, "approved")
+                return decide(conn, ticket, asked, "approved")
             case "no":
-                return self._decide(conn, ticket, asked, "denied")
+                return decide(conn, ticket, asked, "denied")
             case "edit" if inbound.kind is Kind.FORM:
                 return self._edited(conn, ticket, asked, inbound.fields)
             case "edit":
@@ -101,7 +101,7 @@ class Decisions:
             return Outcome(words("gone", asked.language))
         if lines:
             return self._edited(conn, ticket, asked, lines)
-        return self._decide(conn, ticket, asked, "denied" if name == "deny" else "approved")
+        return decide(conn, ticket, asked, "denied" if name == "deny" else "approved")
 
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
         """The one question without options that the next message of this person answers, or None."""
@@ -113,7 +113,7 @@ class Decisions:
 
     def answer(self, conn: Connection, ticket: Ticket, asked: Asked, text: str) -> Outcome:
         """Take a person's own words as the answer."""
-        return self._decide(conn, ticket, asked, "answered", {"text": text})
+        return decide(conn, ticket, asked, "answered", {"text": text})
 
     def expire(self, conn: Connection, question_id: int, now: dt.datetime) -> Outcome:
         """Nobody answered in time: neither approved nor refused (TGV-7)."""
@@ -174,7 +174,7 @@ class Decisions:
             ids = [t.id for t in mine]
             said = words("which", asked.language, ids=listed(ids), name=name, first=ids[0])
             return Outcome(said)
-        return self._decide(conn, mine[0], asked, "denied" if name == "deny" else "approved")
+        return decide(conn, mine[0], asked, "denied" if name == "deny" else "approved")
 
     def _edited(self, conn: Connection, ticket: Ticket, asked: Asked, fields: Fields) -> Outcome:
         """Other arguments than were asked for: validated again, and shown as what was approved (TGV-4)."""
@@ -194,35 +194,38 @@ class Decisions:
         except ToolFailure as e:
             return Outcome(words("bad_edit", asked.language, problem=e), aloud=True)
         changed = {"args": args} if args != ticket.args else {}
-        return self._decide(conn, ticket, asked, "approved", changed)
+        return decide(conn, ticket, asked, "approved", changed)
 
-    def _decide(
-        self,
-        conn: Connection,
-        ticket: Ticket,
-        asked: Asked,
-        verdict: str,
-        answer: dict[str, Any] | None = None,
-    ) -> Outcome:
-        """One transaction: who is first decides, and what makes the turn go on is written with it."""
-        answer = answer or {}
-        before = questions.settle(
-            conn,
-            ticket,
-            "answered",
-            asked.now,
-            by=asked.person,
-            answer=answer | {"verdict": verdict},
-        )
-        if before is None:
-            return Outcome(words("gone", asked.language))
-        late = before == "parked" and verdict != "denied"
-        if late:
-            _come_back(conn, ticket, asked.now)
-        line = decided_line(ticket, verdict, asked.name or asked.person, answer)
-        letters = rewrite(conn, ticket, line, asked.now)
-        wake = (ticket.conversation_id, ticket.owner) if late or before == "open" else None
-        return Outcome(words("taken", asked.language), letters=tuple(letters), wake=wake)
+
+def decide(
+    conn: Connection,
+    ticket: Ticket,
+    asked: Asked,
+    verdict: str,
+    answer: dict[str, Any] | None = None,
+) -> Outcome:
+    """One transaction: who is first decides, and what makes the turn go on is written with it.
+
+    Whether `asked.person` may, and whether the question is still open, was judged before.
+    """
+    answer = answer or {}
+    before = questions.settle(
+        conn,
+        ticket,
+        "answered",
+        asked.now,
+        by=asked.person,
+        answer=answer | {"verdict": verdict},
+    )
+    if before is None:
+        return Outcome(words("gone", asked.language))
+    late = before == "parked" and verdict != "denied"
+    if late:
+        _come_back(conn, ticket, asked.now)
+    line = decided_line(ticket, verdict, asked.name or asked.person, answer)
+    letters = rewrite(conn, ticket, line, asked.now)
+    wake = (ticket.conversation_id, ticket.owner) if late or before == "open" else None
+    return Outcome(words("taken", asked.language), letters=tuple(letters), wake=wake)
 
 
 def carry_out(outcome: Outcome, senders: Sender, engine: Engine) -> None:

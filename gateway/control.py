@@ -3,7 +3,8 @@
 JSON lines both ways. The client begins with {"op": "chat", "user", "session", "language"}, then
 sends {"op": "say", "text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and
 {"id", "message": …}. {"op": "resend", "id"} instead sends a reply that was made ready again, and is
-answered by {"taken": …}. Whoever can open the socket owns the process, so the socket's mode is the
+answered by {"taken": …}; {"op": "decide", "id", "verdict", "who"} decides an approval, and is answered
+by {"done": …, "said": …}. Whoever can open the socket owns the process, so the socket's mode is the
 access control.
 """
 
@@ -24,8 +25,17 @@ log = logging.getLogger(__name__)
 LINE_LIMIT = 64 * 1024 * 1024  # bytes; charts travel as base64
 
 
+Json = dict[str, Any]
+# Given a question's number, "approved" or "denied", and a name: whether that was done, and what is to be said.
+Decide = Callable[[int, str, str], Awaitable[tuple[bool, str]]]
+
+
 async def _never(_: int) -> bool:
     return False
+
+
+async def _nobody(_number: int, _verdict: str, _who: str) -> tuple[bool, str]:
+    return False, "nothing can be decided here"
 
 
 class ControlServer:
@@ -39,9 +49,11 @@ class ControlServer:
         path: Path,
         terminal: TerminalChannel,
         resend: Callable[[int], Awaitable[bool]] = _never,
+        decide: Decide = _nobody,
     ) -> None:
         self._path = path
         self._resend = resend
+        self._decide = decide
         self._terminal = terminal
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -80,12 +92,13 @@ class ControlServer:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         first = await _read(reader)
-        if first is not None and first.get("op") == "resend":
-            taken = {"taken": await self._resend(int(first["id"]))}
-            writer.write(json.dumps(taken).encode() + b"\n")
-            await writer.drain()
+        if first is None:
             return
-        if first is None or first.get("op") != "chat":
+        if first.get("op") != "chat":
+            answer = await self._once(first)
+            if answer is not None:
+                writer.write(json.dumps(answer, ensure_ascii=False).encode() + b"\n")
+                await writer.drain()
             return
         chat = place_of(str(first["user"]), first.get("session"))
         client = self._terminal.connect(str(first["user"]), chat, first.get("language"))
@@ -100,6 +113,19 @@ class ControlServer:
             out.cancel()
             await asyncio.wait([out])
             client.close()
+
+    async def _once(self, asked: Json) -> Json | None:
+        """What is asked and answered in one line each; None for what is not known."""
+        match asked.get("op"):
+            case "resend":
+                return {"taken": await self._resend(int(asked["id"]))}
+            case "decide":
+                done, said = await self._decide(
+                    int(asked["id"]), str(asked["verdict"]), str(asked["who"])
+                )
+                return {"done": done, "said": said}
+            case _:
+                return None
 
 
 def place_of(user: str, session: str | None) -> str:

@@ -52,7 +52,9 @@ async def _serve(
     terminal = TerminalChannel()
     platforms = platform_channels(settings, Wiring(core.db, core.commands))
     front = front_of(core, settings, platforms, announce)
-    control = ControlServer(settings.data_dir / "control.sock", terminal, core.senders.take_up)
+    control = ControlServer(
+        settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
+    )
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)

@@ -106,13 +106,13 @@ def text_of(ask: Ask, question_id: int, minutes: int) -> str:
 
 def arguments(args: Mapping[str, Any]) -> str:
     """Arguments as a block of `name=value` lines, which nothing in them can end."""
-    lines = "\n".join(f"{name}={_shown(value)}" for name, value in args.items())
+    lines = "\n".join(f"{name}={shown(value)}" for name, value in args.items())
     longest = max((len(run) for run in re.findall(r"`+", lines)), default=0)
     fence = "`" * max(3, longest + 1)
     return f"{fence}\n{lines}\n{fence}"
 
 
-def _shown(value: Any) -> str:
+def shown(value: Any) -> str:
     """A value on one line: text as it stands where it reads as text, else JSON."""
     plain = isinstance(value, str) and value.isprintable() and value == value.strip()
     if plain and value and not _reads_as_json(value):
@@ -153,10 +153,10 @@ def buttons_of(ask: Ask, question_id: int) -> tuple[Button, ...]:
 
 def _edit_button(ask: Ask, question_id: int) -> Button:
     label, data = words("edit", ask.language), f"edit:{question_id}"
-    shown = [(name, _shown(value)) for name, value in ask.args.items()]
-    if len(shown) > MAX_FIELDS or any(len(value) > MAX_VALUE for _, value in shown):
+    lines = [(name, shown(value)) for name, value in ask.args.items()]
+    if len(lines) > MAX_FIELDS or any(len(value) > MAX_VALUE for _, value in lines):
         return Button(label, data)
-    fields = tuple(Field(name, name[:45], value, len(value) > 80) for name, value in shown)
+    fields = tuple(Field(name, name[:45], value, len(value) > 80) for name, value in lines)
     title = words("edit", ask.language) + f" {question_id}"
     return Button(label, data, form=Form(title, data, fields, words("run_edited", ask.language)))
 

@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from gateway.cli import (
+    approvals,
     check,
     discord_invite,
     init,
@@ -30,6 +31,7 @@ app.add_typer(users.app, name="users")
 app.add_typer(models.app, name="models")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(outbox.app, name="outbox")
+app.add_typer(approvals.app, name="approvals")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("discord-invite")(discord_invite.discord_invite)

@@ -1,8 +1,5 @@
 """`outbox`: replies that a platform refused, and how to send one again."""
 
-import json
-import socket
-from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -15,7 +12,6 @@ app = typer.Typer(help="Replies that could not be delivered: list, resend.", no_
 
 _COLUMNS = ("id", "status", "place", "owner", "at", "error", "beginning")
 TEXT_CHARS = 40
-ANSWER_LIMIT_S = 10.0
 
 
 @app.command("list")
@@ -51,29 +47,18 @@ def resend(
 
     def command() -> int:
         from gateway.cli.admin import transact
+        from gateway.cli.engine_line import ask
         from gateway.parked import release
 
         settings = settings_for(config)
         if not transact(settings, lambda conn: release(conn, number)):
             err(f"swarmgate: no parked reply has the id {number}; see: swarmgate outbox list")
             return 1
-        now = _told(settings.data_dir / "control.sock", number)
+        answer = ask(settings.data_dir / "control.sock", {"op": "resend", "id": number})
+        now = bool(answer and answer.get("taken"))
         row = {"id": number, "status": "ready", "sending": now}
         when = "is being sent" if now else "will be sent when the gateway starts"
         show_one(row, f"reply {number} {when}", as_json=as_json)
         return 0
 
     raise typer.Exit(finish(command))
-
-
-def _told(path: Path, number: int) -> bool:
-    """Tell the running gateway; false when none runs here."""
-    try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as line:
-            line.settimeout(ANSWER_LIMIT_S)
-            line.connect(str(path))
-            line.sendall(json.dumps({"op": "resend", "id": number}).encode() + b"\n")
-            with line.makefile("rb") as answer:
-                return bool(json.loads(answer.readline() or b"{}").get("taken"))
-    except (FileNotFoundError, ConnectionError, TimeoutError):
-        return False

@@ -11,6 +11,7 @@ from agent_core.models.scripted import Answer
 from channels.errors import Gone
 from channels.terminal.channel import TerminalChannel
 from gateway import parked
+from gateway.cli.engine_line import ask
 from gateway.control import ControlServer
 from gateway.db import Database
 from gateway.schema import open_database
@@ -131,9 +132,9 @@ async def test_a_running_gateway_sends_a_released_reply_at_once_and_once(
 
 
 async def told(path: Path, row_id: int) -> bool:
-    from gateway.cli.outbox import _told
-
-    return await asyncio.to_thread(_told, path, row_id)
+    answer = await asyncio.to_thread(ask, path, {"op": "resend", "id": row_id})
+    assert answer is not None
+    return bool(answer["taken"])
 
 
 async def test_operators_see_in_the_status_how_many_replies_are_parked(db: Database) -> None:
