@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import ClassVar, Self
 
-from channels.base import Channel
+from channels.base import Channel, Emit
 from channels.types import Address, Attachment, Inbound
 from tests.twins.receipt import MemoryReceipt
 
@@ -33,6 +33,7 @@ class Rig(ABC):
         tells: the platform is told that a message is safe (an offset, an ack, a status).
         got: what came in, once for each time that `emit` was called.
         gate: while it is clear, `emit` does not return.
+        store: where a message goes before `emit` returns, if anywhere.
         author: the person's id.
     """
 
@@ -49,6 +50,7 @@ class Rig(ABC):
         self.asked = 0
         self.gate = asyncio.Event()
         self.gate.set()
+        self.store: Emit | None = None
         self._arrived = asyncio.Condition()
         self._run: asyncio.Task[None] | None = None
 
@@ -103,6 +105,8 @@ class Rig(ABC):
             self.asked += 1
             self._arrived.notify_all()
         await self.gate.wait()
+        if self.store is not None:
+            await self.store(inbound)
         async with self._arrived:
             self.got.append(inbound)
             self._arrived.notify_all()
