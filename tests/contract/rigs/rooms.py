@@ -280,7 +280,9 @@ class SlackRoom(Room, SlackRig):
 
     def refuse_edit(self) -> None:
         """See Room."""
-        self.twin.fault("chat.update$", body={"ok": False, "error": "cant_update_message"}, status=200)
+        self.twin.fault(
+            "chat.update$", body={"ok": False, "error": "cant_update_message"}, status=200
+        )
 
     def expire(self) -> None:
         """See Room: an interaction whose ack is late is shown as failed and comes only once."""
