@@ -66,7 +66,7 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
         webhook_path=TELEGRAM_PATH if main else f"{TELEGRAM_PATH}/{token.partition(':')[0]}",
         webhook_secret=bot.webhook_secret.get_secret_value() if bot.webhook_secret else "",
         reactions=bot.reactions,
-        overrides=settings.groups.mentions("telegram", token.partition(":")[0]),
+        overrides=settings.groups.mentions("telegram"),
     )
     return TelegramChannel(config)
 
@@ -82,6 +82,7 @@ def slack_config(settings: Settings, bot: SlackBot, number: int) -> "SlackConfig
         mode="socket" if bot.mode == "socket" else "http",
         base_url=bot.base_url,
         mention=settings.groups.mention,
+        overrides=settings.groups.mentions("slack"),
         path="/webhooks/slack" if number == 0 else f"/webhooks/slack/{number + 1}",
     )
 
@@ -103,6 +104,7 @@ def discord_config(settings: Settings, bot: DiscordBot) -> "DiscordConfig":
         cdn_url=bot.cdn_url,
         shards=bot.shards,
         mention=settings.groups.mention,
+        overrides=settings.groups.mentions("discord"),
     )
 
 

@@ -5,10 +5,10 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator, Field
 
+from channels.mention import Mention, names_of
 from channels.types import Address
 from gateway.settings_fields import Section, chat_id
 
-Mention = Literal["required", "reply", "always", "never"]
 Sharing = Literal["thread", "person"]
 
 
@@ -22,19 +22,21 @@ class ChatRules:
 
 
 class GroupOverride(Section):
-    """One chat's own rules; what is left out is as in `groups`.
+    """One chat's or thread's own rules; what a thread leaves out is as in its chat, then as in `groups`.
 
     `lite`: no sub-agents, no memory, few read-only tools, for groups that nobody vouches for.
     """
 
     mention: Mention | None = None
     session: Sharing | None = None
-    lite: bool = False
+    lite: bool | None = None
 
 
 class Groups(Section):
-    """How the bot behaves in groups; `overrides` by chat, such as "telegram:-100123".
+    """How the bot behaves in groups; `overrides` by chat or thread.
 
+    Such as "telegram:-100123", "slack:C024BE91L:1712345678.000100", "discord:<id of a channel or thread>"; with several
+    bots on a platform also "telegram:<account>:-100123".
     `mention`: what makes a message one to the bot. `session`: a place has one session for all
     (thread), or one for each person.
     """
@@ -46,21 +48,24 @@ class Groups(Section):
     )
 
     def rules(self, address: Address) -> ChatRules:
-        """What holds at an address: `<channel>:<account>:<chat>` before `<channel>:<chat>` before the general rule."""
-        own = self.overrides.get(f"{address.channel}:{address.account}:{address.chat}")
-        own = own or self.overrides.get(f"{address.channel}:{address.chat}") or GroupOverride()
-        return ChatRules(own.mention or self.mention, own.session or self.session, own.lite)
+        """What holds at an address; each rule is that of the most exact entry which has one."""
+        names = (f"{address.channel}:{name}" for name in names_of(address))
+        mine = [self.overrides[name] for name in names if name in self.overrides]
+        return ChatRules(
+            next((own.mention for own in mine if own.mention), self.mention),
+            next((own.session for own in mine if own.session), self.session),
+            next((own.lite for own in mine if own.lite is not None), False),
+        )
 
     def is_lite(self, address: Address, *, private: bool) -> bool:
         """Whether only the small set of tools is open at an address."""
         return not private and self.rules(address).lite
 
-    def mentions(self, channel: str, account: str) -> dict[str, Mention]:
-        """The mention policies of single chats of one bot, by the platform's chat id."""
-        found: dict[str, Mention] = {}
-        for prefix in (f"{channel}:", f"{channel}:{account}:"):  # the more exact one wins
-            for name, own in self.overrides.items():
-                chat = name.removeprefix(prefix)
-                if chat != name and ":" not in chat and own.mention:
-                    found[chat] = own.mention
-        return found
+    def mentions(self, channel: str) -> dict[str, Mention]:
+        """The mention policies of single chats and threads of a platform, by their names without it."""
+        start = f"{channel}:"
+        return {
+            name.removeprefix(start): own.mention
+            for name, own in self.overrides.items()
+            if name.startswith(start) and own.mention
+        }

@@ -225,7 +225,8 @@ class DiscordChannel:
         channel = message.channel.id
         if is_for_us(message) and (spot := await self._spot(message.channel)) is not None:
             me = Me(self._my_id(), self.account)
-            inbound = to_inbound(message, spot, me, self._config.mention)
+            place = Address(self.name, self.account, spot.chat, spot.thread)
+            inbound = to_inbound(message, spot, me, self._config.mention_at(place))
             if inbound is not None:
                 self._places.entitle(inbound.address.thread, inbound.text)
                 await self._durably(inbound)

@@ -2,10 +2,12 @@
 
 import base64
 import binascii
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Literal
 
-Mention = Literal["required", "reply", "always", "never"]
+from channels.mention import Mention, MentionPolicy
+from channels.types import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,8 +20,10 @@ class DiscordConfig:
         gateway_url: the WebSocket gateway; None: Discord's own.
         cdn_url: takes the place of https://cdn.discordapp.com in the addresses of files.
         shards: "auto" asks Discord; a number is for bots that know better.
-        mention: in servers, outside of the bot's own threads, what makes a message addressed: "required" a mention of
-            the bot or a reply to it; "reply" a reply only; "always" every message; "never" none.
+        mention: in servers, what makes a message addressed: "required" a mention of the bot or a reply to it; "reply" a
+            reply only; "always" every message; "never" none. In the bot's own threads every message is, but for
+            "never".
+        overrides: the mention policy of single channels and threads, by the names of channels.mention.
         message_content: ask for the privileged intent. Without it the bot sees only messages that mention it, and
             direct messages: its threads then need a mention each time.
         archive_minutes: a thread without messages is put away after 60, 1440, 4320 or 10080 minutes.
@@ -44,6 +48,7 @@ class DiscordConfig:
     cdn_url: str = "https://cdn.discordapp.com"
     shards: Literal["auto"] | int = "auto"
     mention: Mention = "required"
+    overrides: Mapping[str, Mention] = field(default_factory=dict)
     message_content: bool = True
     archive_minutes: Literal[60, 1440, 4320, 10080] = 1440
     request_timeout: float = 15.0
@@ -68,3 +73,7 @@ class DiscordConfig:
         except (binascii.Error, ValueError):
             return ""
         return text if text.isascii() and text.isdigit() else ""
+
+    def mention_at(self, address: Address) -> Mention:
+        """The mention policy of a channel or a thread."""
+        return MentionPolicy(self.mention, self.overrides).at(address)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 import discord
 
-from channels.discord.config import Mention
+from channels.mention import Mention
 from channels.types import Address, Attachment, Author, Inbound
 
 _KINDS = {discord.MessageType.default, discord.MessageType.reply}
@@ -61,7 +61,7 @@ def to_inbound(message: discord.Message, spot: Spot, me: Me, policy: Mention) ->
         text=text,
         at=message.created_at,
         private=spot.private,
-        addressed=spot.private or spot.own or called or policy == "always",
+        addressed=spot.private or policy == "always" or called or (spot.own and policy != "never"),
         message_id=str(message.id),
         reply_to=str(reference.message_id) if reference and reference.message_id else None,
         attachments=attachments,

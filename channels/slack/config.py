@@ -1,10 +1,13 @@
 """What a Slack app needs to be told."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
+from channels.mention import Mention, MentionPolicy
+from channels.types import Address
+
 Mode = Literal["socket", "http"]
-Mention = Literal["required", "reply", "always", "never"]
 
 PROMPTS = (
     ("How did a stock do?", "How did GOOG do in 2012, and what does its trend look like?"),
@@ -26,6 +29,7 @@ class SlackConfig:
         base_url: with a trailing slash (a proxy, a twin).
         mention: in channels, what makes a message addressed: "required" a mention, or any message in a thread that the
             bot is in; "reply" the latter only; "always" every message; "never" none.
+        overrides: the mention policy of single channels and threads, by the names of channels.mention.
         read_timeout: longest wait for an answer of the Web API.
         upload_timeout: likewise for the bytes of a file.
         settle: how long a reply may take before anything of it is shown: quick replies cost one call.
@@ -44,6 +48,7 @@ class SlackConfig:
     mode: Mode = "socket"
     base_url: str = "https://slack.com/api/"
     mention: Mention = "required"
+    overrides: Mapping[str, Mention] = field(default_factory=dict)
     read_timeout: float = 10.0
     upload_timeout: float = 120.0
     settle: float = 0.3
@@ -54,3 +59,7 @@ class SlackConfig:
     signature_age: float = 300.0
     download_limit: int = 100 * 2**20
     prompts: tuple[tuple[str, str], ...] = PROMPTS
+
+    def mention_at(self, address: Address) -> Mention:
+        """The mention policy of a channel or a thread."""
+        return MentionPolicy(self.mention, self.overrides).at(address)

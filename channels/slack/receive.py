@@ -162,9 +162,9 @@ class Receiver:
             self._spawn(title)
 
     async def _addressed(self, message: Said) -> bool:
-        policy = self._config.mention
         if message.private:
             return True
+        policy = self._config.mention_at(message.address)
         if policy in {"always", "never"}:
             return policy == "always"
         if policy == "required" and message.words.mentioned:

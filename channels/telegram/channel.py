@@ -21,7 +21,7 @@ from channels.telegram.reactions import EMOJI
 from channels.telegram.send import Sender, place_of
 from channels.telegram.stream import DraftStream, EditStream
 from channels.telegram.transport import Transport
-from channels.telegram.updates import Me, chat_of, to_inbound
+from channels.telegram.updates import Me, to_inbound
 from channels.telegram.webhook import Webhook
 from channels.types import Address, Attachment, Inbound, Outbound
 
@@ -175,7 +175,7 @@ class TelegramChannel:
 
     def _read(self, update: Update, me: Me) -> Inbound | None:
         try:
-            return to_inbound(update, me, self._config.mention_in(chat_of(update)))
+            return to_inbound(update, me, self._config.mention_at)
         except Exception:  # one strange update must not stop all that come after it
             log.exception("update %s cannot be understood and is skipped", update.update_id)
             return None

@@ -4,7 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-Mention = Literal["required", "reply", "always", "never"]
+from channels.mention import Mention, MentionPolicy
+from channels.types import Address
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,7 +18,7 @@ class TelegramConfig:
         base_file_url: likewise, for downloads.
         mention: in groups, what makes a message addressed: "required" a mention, a command with @bot or a reply to
             the bot; "reply" a reply or a command with @bot only; "always" every message; "never" none.
-        overrides: the mention policy of single groups, by chat id (a topic has its group's).
+        overrides: the mention policy of single groups and topics, by the names of channels.mention.
         poll_timeout: how long the platform holds a poll that brings nothing (1 to 50).
         read_timeout: longest silence while an answer is awaited.
         settle: how long a reply may take before anything of it is shown (typing, draft): quick replies cost one call.
@@ -57,9 +58,9 @@ class TelegramConfig:
         """The address that Telegram is told."""
         return f"{self.public_url}{self.webhook_path}"
 
-    def mention_in(self, chat: int) -> Mention:
-        """The mention policy of a group."""
-        return self.overrides.get(str(chat), self.mention)
+    def mention_at(self, address: Address) -> Mention:
+        """The mention policy of a group or a topic."""
+        return MentionPolicy(self.mention, self.overrides).at(address)
 
     @property
     def account(self) -> str:

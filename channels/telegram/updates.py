@@ -1,12 +1,15 @@
 """A Telegram update as an Inbound, or None for what is not for us."""
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from telegram import CallbackQuery, Message, MessageEntity, Update, User
 
-from channels.telegram.config import Mention
+from channels.mention import Mention
 from channels.types import Address, Attachment, Author, Inbound, Kind
+
+Policy = Callable[[Address], Mention]
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +25,7 @@ class Me:
         return mention.lstrip("@").lower() == self.username.lower()
 
 
-def to_inbound(update: Update, me: Me, policy: Mention) -> Inbound | None:
+def to_inbound(update: Update, me: Me, policy: Policy) -> Inbound | None:
     """The message or button press of a person; edits, posts, other bots and commands to other bots are None."""
     if update.callback_query is not None:
         return _press(update.callback_query, me)
@@ -55,7 +58,7 @@ def _press(query: CallbackQuery, me: Me) -> Inbound | None:
     )
 
 
-def _message(message: Message, me: Me, policy: Mention) -> Inbound | None:
+def _message(message: Message, me: Me, policy: Policy) -> Inbound | None:
     user = message.from_user
     if user is None or user.is_bot:
         return None
@@ -69,14 +72,15 @@ def _message(message: Message, me: Me, policy: Mention) -> Inbound | None:
     if replied is not None and replied.message_id == message.message_thread_id:
         replied = None  # every message of a topic "replies" to the service message that opened it
     to_me = replied is not None and replied.from_user is not None and replied.from_user.id == me.id
+    address = Address("telegram", me.account, str(message.chat.id), _thread(message))
     return Inbound(
-        address=Address("telegram", me.account, str(message.chat.id), _thread(message)),
+        address=address,
         key=f"m:{message.chat.id}:{message.message_id}",
         author=_author(user),
         text=text,
         at=message.date,
         private=private,
-        addressed=private or _addressed(policy, words, to_me),
+        addressed=private or _addressed(policy(address), words, to_me),
         message_id=str(message.message_id),
         reply_to=str(replied.message_id) if replied is not None else None,
         attachments=attachments,

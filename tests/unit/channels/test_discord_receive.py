@@ -127,6 +127,33 @@ async def test_the_mention_policy(policy: str, addressed: list[str]) -> None:
         assert [i.text for i in got if i.addressed] == addressed
 
 
+async def test_a_channels_own_mention_policy_holds_in_its_threads_too() -> None:
+    """hermes#8019; slash commands and buttons are to the bot everywhere."""
+    own: dict[str, str] = {}
+    async with rig(overrides=own) as r:
+        open_, shut = r.twin.new_channel("open"), r.twin.new_channel("shut")
+        apart = r.twin.new_thread(shut)
+        own |= {open_: "always", f"{BOT}:{shut}": "never", apart: "required"}
+        r.twin.say(open_, "every word")
+        r.twin.say(r.twin.new_thread(open_), "in its threads")
+        r.twin.mention(shut, "quiet")
+        r.twin.say(r.twin.new_thread(shut, user=BOT), "in the bot's own as well")
+        r.twin.mention(apart, "its own rule")
+        r.twin.mention(r.twin.general, "the general rule")
+        await r.channel.menu([("status", "How it stands")], None)
+        r.twin.slash(shut, "status")
+        got = {i.text: i.addressed for i in await r.inbound(7)}
+        assert got == {
+            "every word": True,
+            "in its threads": True,
+            "quiet": False,
+            "in the bot's own as well": False,
+            "its own rule": True,
+            "the general rule": True,
+            "/status": True,
+        }
+
+
 async def test_names_stand_for_other_peoples_mentions() -> None:
     async with rig() as r:
         r.twin.world.person("42")

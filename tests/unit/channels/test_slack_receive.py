@@ -182,6 +182,42 @@ async def test_the_mention_policy_holds(policy: str, expected: list[bool]) -> No
         assert [i.addressed for i in await r.inbound(3)] == expected
 
 
+async def test_a_channels_own_mention_policy_holds_in_its_threads_too() -> None:
+    """hermes#8019."""
+    overrides = {"C1": "never", f"{ACCOUNT}:C3": "always"}
+    async with rig(overrides=overrides) as r:
+        for room in ("C2", "C3"):
+            r.twin.channel(room)
+        r.twin.both = False
+        root = r.twin.mention("C1", "quiet here")
+        r.known.add(thread(root))
+        r.twin.mention("C1", "and here", thread=root)
+        r.twin.mention("C2", "the general rule")
+        other = r.twin.say("C3", "every word")
+        r.twin.say("C3", "and in its threads", thread=other)
+        got = {i.text: i.addressed for i in await r.inbound(5)}
+        assert got == {
+            "quiet here": False,
+            "and here": False,
+            "the general rule": True,
+            "every word": True,
+            "and in its threads": True,
+        }
+
+
+async def test_a_threads_own_mention_policy_comes_before_its_channels() -> None:
+    own = {"C1": "never"}
+    async with rig(overrides=own) as r:
+        r.twin.both = False
+        root = r.twin.mention("C1", "a talk")
+        await r.inbound()
+        own[f"C1:{root}"] = "always"
+        r.twin.say("C1", "in the thread", thread=root)
+        r.twin.mention("C1", "elsewhere")
+        got = {i.text: i.addressed for i in await r.inbound(3)}
+        assert got == {"a talk": False, "in the thread": True, "elsewhere": False}
+
+
 async def test_edits_joins_bots_and_own_messages_start_nothing() -> None:
     async with rig() as r:
         ts = r.twin.say("D1", "hello")

@@ -202,6 +202,17 @@ async def test_a_groups_own_mention_policy_comes_before_the_general_one() -> Non
         assert {i.text: i.addressed for i in got} == {"plain": True, "elsewhere": False}
 
 
+async def test_a_topics_own_mention_policy_comes_before_its_groups() -> None:
+    own = {str(G): "never"}
+    async with rig(overrides=own) as r:
+        topic = r.twin.topic(G)
+        own[f"{G}:{topic}"] = "always"
+        r.twin.say(G, "in the topic", user=7, thread=topic)
+        r.twin.say(G, "elsewhere @swarm_bot", user=7)
+        got = await r.inbound(2)
+        assert [i.addressed for i in got] == [True, False]
+
+
 async def test_text_mentions_and_offsets_in_utf16() -> None:
     async with rig() as r:
         entity = {"type": "text_mention", "offset": 3, "length": 5, "user": ME}

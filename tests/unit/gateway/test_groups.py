@@ -7,6 +7,7 @@ import pytest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import Context
+from channels.mention import MentionPolicy
 from channels.types import Address, Author, Inbound
 from gateway.db import Database
 from gateway.rate import GROUP_FACTOR, Allowance, Rates
@@ -147,9 +148,14 @@ def test_lite_tools_are_those_of_solo_that_change_nothing() -> None:
     [
         (Address("telegram", "777", "-1"), "always", "thread", True),
         (Address("telegram", "777", "-1", "9"), "always", "thread", True),  # a topic of that group
-        (Address("telegram", "888", "-1"), "reply", "person", False),
+        (Address("telegram", "888", "-1"), "reply", "thread", True),
+        (Address("telegram", "888", "-1", "7"), "never", "thread", True),
+        (Address("telegram", "777", "-1", "7"), "never", "thread", True),
         (Address("telegram", "777", "-2"), "required", "person", False),
         (Address("discord", "777", "-1"), "required", "person", False),
+        (Address("discord", "777", "10", "11"), "always", "person", True),
+        (Address("discord", "777", "10", "12"), "never", "person", False),
+        (Address("discord", "777", "10"), "always", "person", True),
     ],
 )
 def test_rules_of_a_chat_come_before_those_of_all(
@@ -161,14 +167,19 @@ def test_rules_of_a_chat_come_before_those_of_all(
             "overrides": {
                 "telegram:-1": {"mention": "always", "session": "thread", "lite": True},
                 "telegram:888:-1": {"mention": "reply"},
+                "telegram:-1:7": {"mention": "never"},
+                "discord:10": {"mention": "always", "lite": True},
+                "discord:12": {"mention": "never", "lite": False},
             },
         }
     )
     found = groups.rules(address)
     assert (found.mention, found.session, found.lite) == (mention, session, lite)
-    assert groups.mentions("telegram", "777") == {"-1": "always"}
-    assert groups.mentions("telegram", "888") == {"-1": "reply"}
-    assert groups.mentions("discord", "777") == {}
+    for channel in ("telegram", "discord"):
+        at = Address(channel, address.account, address.chat, address.thread)
+        policy = MentionPolicy(groups.mention, groups.mentions(channel))
+        assert policy.at(at) == groups.rules(at).mention
+    assert groups.mentions("slack") == {}
 
 
 async def test_a_whole_group_may_write_so_much_a_minute_with_one_notice(db: Database) -> None:
