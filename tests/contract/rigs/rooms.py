@@ -25,7 +25,7 @@ from tests.contract.rigs.slack import SlackRig
 from tests.contract.rigs.telegram import OTHER as TELEGRAM_OTHER
 from tests.contract.rigs.telegram import TelegramRig
 from tests.twins.slack import APP_TOKEN, BOT_TOKEN, SECRET
-from tests.twins.twin import Call, Fault, Twin
+from tests.twins.twin import Call, Fault
 from tests.unit.channels import discord_rig, slack_rig, telegram_rig
 
 GROUP = -100
@@ -53,11 +53,6 @@ class Room(Rig):
     def clock(self) -> float:
         """The channel's: real time, so that previews keep their pace, and as much more as the test says."""
         return time.monotonic() + self.shift
-
-    async def open(self) -> None:
-        """The platform and a first channel."""
-        await super().open()
-        await self.fresh()
 
     @abstractmethod
     async def fresh(self) -> None:
@@ -95,6 +90,10 @@ class Room(Rig):
     async def push(self, thread: Address, label: str, *, user: str = bob) -> None:
         """Press a button of the newest message that has buttons there."""
 
+    async def slash(self, name: str) -> None:
+        """Use a slash command in the private chat, where those are no messages."""
+        raise NotImplementedError
+
     @abstractmethod
     async def elsewhere_say(self, words: str) -> None:
         """Another person writes to the bot in private."""
@@ -112,6 +111,10 @@ class Room(Rig):
     @abstractmethod
     def expire(self) -> None:
         """From now on each acknowledgement of a press comes too late for the platform."""
+
+    @abstractmethod
+    def heard(self) -> bool:
+        """Whether the platform knows that the last press has arrived."""
 
     # What they see -----------------------------------------------------------------------------------------------
 
@@ -198,6 +201,10 @@ class TelegramRoom(Room, TelegramRig):
         body = {"ok": False, "error_code": 400, "description": text}
         self.twin.fault("answerCallbackQuery$", status=400, body=body, times=-1)
 
+    def heard(self) -> bool:
+        """See Room."""
+        return all(answered for _, answered in self.twin.state.callbacks.values())
+
     def there(self, thread: Address) -> list[Shown]:
         """See Room."""
         return self._shown(self.twin.replies(int(thread.chat), int(thread.thread or 0)))
@@ -261,6 +268,10 @@ class SlackRoom(Room, SlackRig):
         found = [p for p in self.twin.replies(SLACK_ROOM, thread.thread) if p.buttons]
         self.twin.press(SLACK_ROOM, found[-1].ts, label, user=f"U{user}")
 
+    async def slash(self, name: str) -> None:
+        """See Room."""
+        self.twin.slash(name)
+
     async def elsewhere_say(self, words: str) -> None:
         """See Room."""
         self.twin.say("D2", words)
@@ -287,6 +298,10 @@ class SlackRoom(Room, SlackRig):
     def expire(self) -> None:
         """See Room: an interaction whose ack is late is shown as failed and comes only once."""
         self.twin.link.ack_within = 0.0
+
+    def heard(self) -> bool:
+        """See Room."""
+        return all(delivery.acked for delivery in self.twin.deliveries)
 
     def there(self, thread: Address) -> list[Shown]:
         """See Room."""
@@ -366,6 +381,11 @@ class DiscordRoom(Room, DiscordRig):
         found = [m for m in self.twin.replies(thread.thread) if m.buttons]
         self.pressed = self.twin.press(found[-1].id, label, user=user)
 
+    async def slash(self, name: str) -> None:
+        """See Room."""
+        await self.channel.menu([(name, name)], None)  # type: ignore[attr-defined]
+        self.twin.slash(self.address.chat, name, user=self.author)
+
     async def elsewhere_say(self, words: str) -> None:
         """See Room."""
         self.twin.dm(DISCORD_OTHER, words)
@@ -385,6 +405,10 @@ class DiscordRoom(Room, DiscordRig):
     def expire(self) -> None:
         """See Room."""
         self.twin.interactions.deadline = -1.0
+
+    def heard(self) -> bool:
+        """See Room."""
+        return self.pressed is not None and self.pressed.answered is not None
 
     def there(self, thread: Address) -> list[Shown]:
         """See Room."""
@@ -411,6 +435,3 @@ async def stays(look: Callable[[], Any], seconds: float = 0.4) -> None:
     before = look()
     await asyncio.sleep(seconds)
     assert look() == before
-
-
-__all__ = ["ROOMS", "Room", "Twin", "stays"]
