@@ -29,8 +29,11 @@ class PrefixCache:
 
     def read(self, body: dict[str, Any]) -> dict[str, Any]:
         """The usage of a request; updates the entries."""
+        return self.bill(*prefixes_of(body))
+
+    def bill(self, prefixes: list[tuple[str, int]], marks: dict[int, str]) -> dict[str, Any]:
+        """The same for the prefixes of a request and the lives of its marks, as `prefixes_of` gives them."""
         now = self.clock()
-        prefixes, marks = _prefixes(body)
         total = prefixes[-1][1] if prefixes else 0
         usable = {i: ttl for i, ttl in marks.items() if prefixes[i][1] >= self.smallest}
         hit = max((self._hit(prefixes, i, now) for i in usable), default=0)
@@ -62,7 +65,7 @@ class PrefixCache:
         return 0
 
 
-def _prefixes(body: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[int, str]]:
+def prefixes_of(body: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[int, str]]:
     """(hash, tokens) of the prefix up to each block, and the places of the marks with their lives."""
     system = body.get("system") or []
     parts = [("tool", t) for t in body.get("tools") or []]
