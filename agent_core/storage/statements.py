@@ -145,6 +145,8 @@ def add_usage(
             "cache_read_tokens": usage.cache_read_tokens,
             "cache_write_tokens": usage.cache_write_tokens,
             "usd": usage.usd,
+            "cache_write_1h_tokens": usage.cache_write_1h_tokens,
+            "usd_uncached": usage.usd_uncached,
             "at": now,
         },
     )

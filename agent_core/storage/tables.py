@@ -15,6 +15,7 @@ from sqlalchemy import (
     LargeBinary,
     Text,
     UniqueConstraint,
+    text,
 )
 from sqlalchemy.types import DateTime, TypeDecorator
 from sqlmodel import Field, SQLModel
@@ -105,7 +106,8 @@ class Turn(SQLModel, table=True):
 class UsageRow(SQLModel, table=True):
     """One model call that was paid for.
 
-    `usd` is null where the price is unknown, never 0 (MDL-3).
+    `usd` is null where the price is unknown, never 0 (MDL-3); so is `usd_uncached`, what the call would have cost
+    without a cache, which rows from before it was counted do not have either.
     """
 
     __tablename__ = "usage"  # pyright: ignore[reportAssignmentType]
@@ -121,6 +123,28 @@ class UsageRow(SQLModel, table=True):
     cache_read_tokens: int
     cache_write_tokens: int
     usd: float | None = None
+    cache_write_1h_tokens: int = Field(default=0, sa_column_kwargs={"server_default": text("0")})
+    usd_uncached: float | None = None
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
+class Trace(SQLModel, table=True):
+    """One event of a turn's trace: what was asked, sent, done and answered, in order of `id` (SCR-1).
+
+    Separate from the transcript (SCR-5): nothing is rebuilt from it, and rows older than the retention are deleted.
+    """
+
+    __table_args__ = (
+        Index("trace_turn", "turn_id", "id"),
+        Index("trace_owner_at", "owner", "at"),
+    )
+
+    id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
+    turn_id: int = Field(sa_column=Column(BigInteger, nullable=False))
+    session_id: str = Field(sa_column=Column(Text, ForeignKey("session.id"), nullable=False))
+    owner: str
+    event: str
+    body: str = Field(default="{}", sa_column=Column(Text, nullable=False))
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
