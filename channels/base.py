@@ -162,6 +162,22 @@ class CanHistory(Protocol):
         ...
 
 
+@runtime_checkable
+class CanArchive(Protocol):
+    """Puts a thread away when its conversation ends."""
+
+    def archives(self, address: Address) -> bool:
+        """Whether this place is a thread that the bot opened, as far as is known without asking."""
+        ...
+
+    async def archive(self, address: Address) -> None:
+        """Put the thread away; a message there brings it back. Harmless when repeated.
+
+        What the platform refuses is logged with the right that is missing. Raises FloodLimited, Unreachable, Ambiguous.
+        """
+        ...
+
+
 class Seen(Protocol):
     """What a channel without redelivery asks the gateway after a gap: where it was, and up to what it has seen."""
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from channels.base import Channel, Emit, Receipt
+from channels.base import CanArchive, Channel, Emit, Receipt
 from channels.errors import BadCredentials, ChannelError, UnknownChannel, Unreachable
 from channels.types import Address, Outbound
 
@@ -142,6 +142,14 @@ class ChannelManager:
         if waiting:
             raise Unreachable(f"{address.channel} is not connected yet")
         raise UnknownChannel(f"no channel {address.channel}:{address.account} is enabled")
+
+    def archives(self, address: Address) -> bool:
+        """Whether this place is a thread that is put away with its conversation; see CanArchive."""
+        try:
+            channel = self.get(address)
+        except ChannelError:
+            return False
+        return isinstance(channel, CanArchive) and channel.archives(address)
 
     async def send(self, out: Outbound, receipt: Receipt) -> None:
         """`Channel.send` of the channel that the address names. Raises UnknownChannel besides."""

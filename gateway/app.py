@@ -85,6 +85,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         uptime=lambda: time.monotonic() - began,
         timezone=settings.locale.timezone,
         groups=settings.groups,
+        archives=channels.archives,
     )
     senders = Sender(db, clock, channels.get)
     timer = Timer(db, clock, senders, language=settings.locale.language)

@@ -11,7 +11,7 @@ from zoneinfo import ZoneInfo
 from sqlalchemy import Connection, update
 
 from agent_core.storage.tables import Turn
-from channels.types import Author
+from channels.types import Address, Author
 from gateway import (
     commands_link,
     commands_remind,
@@ -74,6 +74,7 @@ class Commands:
     uptime: Callable[[], float]
     timezone: str = "UTC"
     groups: Groups = field(default_factory=Groups)
+    archives: Callable[[Address], bool] = lambda _: False
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -147,8 +148,7 @@ class Commands:
         return request_stop(conn, asked, self.access)
 
     def _new(self, conn: Connection, asked: Asked) -> str:
-        conversation.renew(conn, asked.lane, asked.person, asked.now)
-        return say("new", asked.language)
+        return commands_session.new(conn, asked, archives=self.archives(asked.lane.address))
 
     def _model(self, conn: Connection, asked: Asked) -> str:
         name, language = asked.route.rest, asked.language

@@ -1,4 +1,4 @@
-"""The commands of sessions and of how the bot speaks: /sessions /resume /fork /undo /retry /thinking /language."""
+"""The commands of sessions and of how the bot speaks: /new /sessions /resume /fork /undo /retry /thinking /language."""
 
 from collections.abc import Callable
 from typing import TYPE_CHECKING
@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, update
 
 from gateway import conversation, sessions
+from gateway.draft import Draft
 from gateway.identity import language_of
 from gateway.tables import Person
 from gateway.texts import say
@@ -29,6 +30,16 @@ def handlers() -> dict[str, Handler]:
         "thinking": _thinking,
         "language": _language,
     }
+
+
+def new(conn: Connection, asked: "Asked", *, archives: bool) -> str:
+    """/new. `archives`: the place is a thread of the bot's own, which ends with its session and is put away."""
+    conversation.renew(conn, asked.lane, asked.person, asked.now)
+    if not archives:
+        return say("new", asked.language)
+    place = asked.lane.address
+    asked.also.append(Draft(asked.row_id, "close", asked.person, place, "", closes=True))
+    return say("closed", asked.language)
 
 
 def how_to(name: str, asked: "Asked") -> str:

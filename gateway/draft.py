@@ -8,10 +8,18 @@ from typing import Any
 from agent_core.types import ArtifactRef
 from channels.types import Address, Button, Field, Form, Step
 
+# The stored form of what puts a thread away.
+CLOSING = json.dumps(
+    {"text": "", "files": [], "buttons": [], "reply_to": None, "steps": [], "closes": True}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class Draft:
-    """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later."""
+    """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later.
+
+    `closes`: says nothing, but puts the thread away when all before it has been said.
+    """
 
     turn_id: int
     key: str
@@ -22,10 +30,13 @@ class Draft:
     buttons: Sequence[Button] = ()
     reply_to: str | None = None
     steps: Sequence[Step] = ()
+    closes: bool = False
 
 
 def body_of(draft: Draft) -> str:
     """The stored form of a message."""
+    if draft.closes:
+        return CLOSING
     return json.dumps(
         {
             "text": draft.text,

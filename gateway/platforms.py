@@ -7,9 +7,11 @@ settings model of their own.
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from agent_core.ports import Clock
 from channels import registry
 from channels.base import Channel, Seen
 from gateway.commands import Commands
+from gateway.completions import Completions
 from gateway.db import Database
 from gateway.lean_imports import lean
 from gateway.problems import OperatorError, Problem
@@ -30,6 +32,7 @@ class Wiring:
 
     db: Database
     commands: Commands
+    clock: Clock
 
     @property
     def seen(self) -> Seen:
@@ -111,9 +114,10 @@ def discord_config(settings: Settings, bot: DiscordBot) -> "DiscordConfig":
 def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
     from channels.discord.channel import DiscordChannel
 
-    return DiscordChannel(
-        discord_config(settings, bot), seen=wiring.seen, complete=wiring.commands.complete
+    complete = Completions(
+        wiring.db, wiring.clock, wiring.commands, settings.groups, settings.locale.language
     )
+    return DiscordChannel(discord_config(settings, bot), seen=wiring.seen, complete=complete)
 
 
 def _foreign(name: str, values: dict[str, object]) -> Channel:

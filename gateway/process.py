@@ -50,7 +50,7 @@ async def _serve(
     demo: bool,
 ) -> None:
     terminal = TerminalChannel()
-    platforms = platform_channels(settings, Wiring(core.db, core.commands))
+    platforms = platform_channels(settings, Wiring(core.db, core.commands, core.clock))
     front = front_of(core, settings, platforms, announce)
     control = ControlServer(
         settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide

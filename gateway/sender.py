@@ -20,7 +20,7 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
-from channels.base import Channel
+from channels.base import CanArchive, Channel
 from channels.errors import (
     Ambiguous,
     ChannelError,
@@ -31,7 +31,7 @@ from channels.errors import (
 )
 from channels.types import Address, Attachment, Outbound
 from gateway.db import Database, settled
-from gateway.draft import Draft, body_of, button_of
+from gateway.draft import CLOSING, Draft, body_of, button_of
 from gateway.outbox import Letter, Receipt
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
@@ -158,8 +158,7 @@ class Sender:
         while True:
             wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
             try:
-                channel = self._channel(out.address)
-                await channel.send(out, letter.receipt)
+                await _hand_over(self._channel(out.address), letter, out)
             except FloodLimited as e:
                 wait = e.retry_after
             except UnknownChannel as e:
@@ -224,6 +223,14 @@ class Sender:
             conn.execute(_MARK, values)
 
         await settled(self._db, work)
+
+
+async def _hand_over(channel: Channel, letter: Letter, out: Outbound) -> None:
+    """Send it, or put its thread away. Raises ChannelError."""
+    if letter.body != CLOSING:
+        await channel.send(out, letter.receipt)
+    elif isinstance(channel, CanArchive):
+        await channel.archive(out.address)
 
 
 def _ready(conn: Connection) -> list[Any]:

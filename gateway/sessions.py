@@ -28,12 +28,13 @@ _ENDED = frozenset({TurnStatus.DONE.value, TurnStatus.STOPPED.value, TurnStatus.
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """A session of a place. `last_at` is when its newest turn began, or when it was made."""
+    """A session of a place. `last_at` is when its newest turn began, or when it was made; `owner` opened it."""
 
     id: str
     title: str
     last_at: dt.datetime
     current: bool
+    owner: str
 
     @property
     def short(self) -> str:
@@ -51,12 +52,24 @@ def of_place(conn: Connection, lane: Lane) -> list[Entry]:
         .subquery()
     )
     query = (
-        select(_SESSION.c.id, _SESSION.c.title, _SESSION.c.created_at, last.c.last_at)
+        select(
+            _SESSION.c.id,
+            _SESSION.c.title,
+            _SESSION.c.owner,
+            _SESSION.c.created_at,
+            last.c.last_at,
+        )
         .outerjoin(last, last.c.session_id == _SESSION.c.id)
         .where(or_(last.c.session_id.is_not(None), _SESSION.c.id == lane.session_id))
     )
     found = [
-        Entry(row.id, row.title, row.last_at or row.created_at, row.id == lane.session_id)
+        Entry(
+            row.id,
+            row.title,
+            row.last_at or row.created_at,
+            row.id == lane.session_id,
+            row.owner,
+        )
         for row in conn.execute(query)
     ]
     return sorted(found, key=lambda entry: (entry.last_at, entry.current), reverse=True)

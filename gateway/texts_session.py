@@ -158,6 +158,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "In this group only a small set of tools is open; the preset cannot be chosen here.",
         "本群仅开放少量工具，不能选择预设。",
     ),
+    "ago_days": ("{count} d ago", "{count} 天前"),
+    "ago_hours": ("{count} h ago", "{count} 小时前"),
+    "ago_minutes": ("{count} min ago", "{count} 分钟前"),
+    "ago_now": ("just now", "刚刚"),
+    "closed": (
+        "This conversation is closed. Mention me in the channel to open another; a message here begins a new one.",
+        "本对话已结束。在频道中提及我即可开始另一个对话；在此继续发消息则开始新对话。",
+    ),
     "status_parked": (
         "- Replies that could not be delivered: {count}",
         "- 未能送达的回复：{count}",

@@ -37,7 +37,7 @@ FIRST_WAIT, FACTOR, LONGEST_WAIT = 1.0, 2.0, 60.0
 
 
 class DiscordChannel:
-    """One bot. Implements Channel, CanStream, CanAnswerButtons, CanDownload, CanMenu and CanReact of channels.base.
+    """One bot: Channel, and all capabilities of channels.base but CanHome and HasRoutes.
 
     A mention or /ask in a channel opens a thread, which is the conversation; a thread that begins at a message has
     that message's id, so its address is known before it exists.
@@ -169,6 +169,15 @@ class DiscordChannel:
         """Set the slash commands, the first hundred with /ask among them. Raises ChannelError."""
         self._menu.set(commands, language)
         await self._sync()
+
+    def archives(self, address: Address) -> bool:
+        """Whether the bot opened this thread; see CanArchive."""
+        return address.thread is not None and self._places.is_own(int(address.thread))
+
+    async def archive(self, address: Address) -> None:
+        """Put a thread away; see CanArchive. Raises ChannelError."""
+        if self.archives(address):
+            await self._places.archive(int(address.thread or 0))
 
     async def react(self, address: Address, message_id: str, mark: Mark | None) -> None:
         """Set the bot's mark on a message; see CanReact."""

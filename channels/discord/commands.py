@@ -5,16 +5,30 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from channels.discord.components import clipped
-from channels.types import Author
+from channels.types import Address, Author
 
-# Given (command, what was typed so far, who types): (shown, value) pairs, the best first.
-Complete = Callable[[str, str, Author], Awaitable[Sequence[tuple[str, str]]]]
+# Given (command, what was typed so far, who types, where): (shown, value) pairs, the best first.
+Complete = Callable[[str, str, Author, Address], Awaitable[Sequence[tuple[str, str]]]]
 
 ASK, ARGUMENT = "ask", "text"
 MAX_COMMANDS, MAX_CHOICES, MAX_DESCRIPTION, MAX_CHOICE = 100, 25, 100, 100
 CHAT_INPUT, STRING = 1, 3
-COMPLETED = frozenset({"preset", "model", "resume", "sessions", "fork"})
-BARE = frozenset({"start", "help", "new", "stop", "status", "usage", "budget", "undo", "retry"})
+COMPLETED = frozenset({"preset", "model", "resume"})
+BARE = frozenset(
+    {
+        "start",
+        "help",
+        "new",
+        "stop",
+        "status",
+        "usage",
+        "budget",
+        "undo",
+        "retry",
+        "sessions",
+        "fork",
+    }
+)
 LOCALES = {"zh": ("zh-CN", "zh-TW"), "en": ("en-US", "en-GB")}
 ASK_TEXTS = {
     "": "Ask the bot; in a channel a thread is opened",

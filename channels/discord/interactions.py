@@ -130,7 +130,9 @@ class Interactions:
             try:
                 async with asyncio.timeout(ASKING):
                     author = author_of(interaction.user, interaction.locale.value)
-                    found = choices(await self._complete(name, typed, author))
+                    spot = await self._spot(interaction)
+                    place = Address("discord", self._account(), spot.chat, spot.thread)
+                    found = choices(await self._complete(name, typed, author, place))
             except Exception:  # an offer is never vital
                 log.exception("no choices for /%s", name)
         await self._answer(interaction, CHOICES, {"choices": found})

@@ -19,7 +19,7 @@ from channels.discord.errors import (
 from channels.discord.inbound import Spot
 from channels.discord.newest import Newest
 from channels.discord.render import title_of
-from channels.errors import ChannelError
+from channels.errors import ChannelError, Gone, Refused
 from channels.types import Address
 
 log = logging.getLogger(__name__)
@@ -100,6 +100,19 @@ class Places:
                 return self._channels[address]
         finally:
             self._opening.pop(address, None)
+
+    def is_own(self, thread: int) -> bool:
+        """Whether the bot opened this thread, as far as is known without asking."""
+        spot = self.spot_of(self._cached(thread)) or self._spots.get(thread)
+        return spot is not None and spot.own
+
+    async def archive(self, channel: int) -> None:
+        """Put a thread away, or leave it open where the bot may not. Raises ChannelError."""
+        try:
+            await self._calls.into(channel, lambda http: http.edit_channel(channel, archived=True))
+        except (Gone, Refused) as e:
+            cure = ": give the bot's role Manage Threads there" if code(e) == NO_PERMISSION else ""
+            log.warning("the thread %s stays open, since Discord refuses: %s%s", channel, e, cure)
 
     async def unarchive(self, channel: int) -> None:
         """Take up a thread that was put away. Raises ChannelError."""

@@ -65,7 +65,7 @@ def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Pat
         "from gateway.platforms import Wiring, platform_channels\n"
         "from gateway.settings import load\n"
         "from gateway.commands import Commands\n"
-        "wiring = Wiring(None, object.__new__(Commands))\n"
+        "wiring = Wiring(None, object.__new__(Commands), None)\n"
         f"made = platform_channels(load(Path({str(config)!r}), {{}}), wiring)\n"
         f"assert [c.name for c in made] == {list(wanted)!r}"
     )

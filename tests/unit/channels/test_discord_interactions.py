@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import pytest
 
 from channels.discord.commands import SlashCommand
-from channels.types import Author, Button, Field, Form, Inbound, Kind, Outbound
+from channels.types import Address, Author, Button, Field, Form, Inbound, Kind, Outbound
 from tests.twins.receipt import MemoryReceipt
 from tests.unit.channels.discord_rig import Rig, rig
 
@@ -125,7 +125,12 @@ async def test_acknowledging_does_not_wait_for_the_database_nor_for_a_flood() ->
 
 
 async def test_choices_are_offered_while_a_person_types() -> None:
-    async def complete(command: str, typed: str, author: Author) -> Sequence[tuple[str, str]]:
+    places: list[Address] = []
+
+    async def complete(
+        command: str, typed: str, author: Author, place: Address
+    ) -> Sequence[tuple[str, str]]:
+        places.append(place)
         if typed == "boom":
             raise RuntimeError(typed)
         if typed == "slow":
@@ -138,6 +143,9 @@ async def test_choices_are_offered_while_a_person_types() -> None:
         assert await r.twin.autocomplete(dm, "preset", "d") == [("preset:desk", "desk")]
         assert await r.twin.autocomplete(dm, "preset", "boom") == []
         assert await r.twin.autocomplete(dm, "preset", "slow") == []
+        thread = r.twin.new_thread(r.twin.general)
+        assert len(await r.twin.autocomplete(thread, "preset", "")) == 2
+        assert [places[0], places[-1]] == [r.direct(), r.general(thread)]
         assert r.got == []
 
 
