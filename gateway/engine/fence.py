@@ -7,7 +7,7 @@ waited out for 30 s with the work in memory, so no finished model call is repeat
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TypeVar
 
 from sqlalchemy import Connection
@@ -19,6 +19,7 @@ from agent_core.ports import Clock
 from agent_core.storage.statements import last_seq
 from gateway import conversation
 from gateway.db import Database
+from gateway.redact import Redactor
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")
@@ -29,13 +30,17 @@ AWAY = (OperationalError, InterfaceError, PoolTimeoutError)
 
 @dataclass(slots=True)
 class Fence:
-    """Writes of one run of a conversation, as long as its epoch stands."""
+    """Writes of one run of a conversation, as long as its epoch stands.
+
+    `redactor` replaces secrets in everything that the run's journals write.
+    """
 
     db: Database
     clock: Clock
     conversation_id: str
     epoch: int
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    redactor: Redactor = field(default_factory=Redactor)
 
     def check(self, conn: Connection) -> None:
         """Raise Fenced when somebody else has begun a run since."""

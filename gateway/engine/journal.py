@@ -21,6 +21,7 @@ from agent_core.types import (
 )
 from channels.types import Step
 from gateway import inbox, outbox, waiting
+from gateway.clean_rows import clean_artifacts, clean_blob, clean_row, clean_steps
 from gateway.decided import cancel_questions
 from gateway.draft import Draft
 from gateway.engine.begin import words
@@ -92,7 +93,7 @@ class TurnJournal(SessionJournal):
             rows += added
             if missing is None or self.files is None:
                 return rows
-            brought[missing.id] = await self.files.bring(missing)
+            brought[missing.id] = self._clean(await self.files.bring(missing))
 
     async def _steer(self, brought: Mapping[int, Brought]) -> tuple[list[Row], inbox.Item | None]:
         """Take what may be steered in, up to a row whose files are still to be brought in, which is returned."""
@@ -125,17 +126,25 @@ class TurnJournal(SessionJournal):
             return NewRow(RowKind.USER, Message("user", (words(item),)), ref=str(item.id))
         letters.append(self.files.store(conn, brought, self._fence.clock.now()))
         blocks = (words(brought.item), *brought.blocks)
-        return NewRow(RowKind.USER, Message("user", blocks), ref=str(item.id), meta=brought.meta)
+        row = NewRow(RowKind.USER, Message("user", blocks), ref=str(item.id), meta=brought.meta)
+        return clean_row(self._fence.redactor, row)
+
+    def _clean(self, brought: Brought) -> Brought:
+        """What a message's files became, its stored texts without secrets."""
+        blobs = tuple(clean_blob(self._fence.redactor, blob) for blob in brought.blobs)
+        return replace(brought, blobs=blobs)
 
     async def open(self, row: NewRow, brought: Brought | None) -> None:
         """Write the turn's first row, which waited for its files, with their bytes and what is said of them."""
         letters: list[tuple[int, Draft] | None] = []
+        first = clean_row(self._fence.redactor, row)
+        kept = None if brought is None else self._clean(brought)
 
         def work(conn: Connection, after: int) -> list[Row]:
             letters.clear()
-            if brought is not None and self.files is not None:
-                letters.append(self.files.store(conn, brought, self._fence.clock.now()))
-            return self._write(conn, after, [row], None, "")
+            if kept is not None and self.files is not None:
+                letters.append(self.files.store(conn, kept, self._fence.clock.now()))
+            return self._write(conn, after, [first], None, "")
 
         await self._commit(work, lambda: self._send(letters))
 
@@ -185,10 +194,15 @@ class TurnJournal(SessionJournal):
         model: str = "",
     ) -> None:
         """See Journal. `ready` then names the outbox row; `more` says whether rows wait in the lane."""
+        rows = [clean_row(self._fence.redactor, row) for row in rows]
         said = [r.message for r in self.stored if r.turn_id == self._turn_id]
         said += [row.message for row in rows]
-        text = self._preface(said) + text
-        reply = replace(self._reply, text=text, artifacts=artifacts, steps=self._steps())
+        reply = replace(
+            self._reply,
+            text=self._fence.redactor.text(self._preface(said) + text),
+            artifacts=clean_artifacts(self._fence.redactor, artifacts),
+            steps=clean_steps(self._fence.redactor, self._steps()),
+        )
         error_id = rows[-1].meta.get("error_id") if rows else None
         stored: list[tuple[int, bool]] = []
         rewritten: list[tuple[int, Draft]] = []

@@ -20,6 +20,7 @@ from agent_core.storage.statements import (
     load_blob,
     load_rows,
 )
+from agent_core.storage.traces import Noted, add_traces
 from agent_core.types import (
     ArtifactRef,
     Checkpoint,
@@ -29,9 +30,12 @@ from agent_core.types import (
     Usage,
 )
 from gateway import questions
+from gateway.clean_rows import clean_blob, clean_checkpoint, clean_row
 from gateway.draft import Draft
 from gateway.engine.fence import Fence
 from gateway.questions import Desk
+
+LONG = 65_536  # bytes of text that are cleaned beside the event loop
 
 
 class SessionJournal:
@@ -62,6 +66,7 @@ class SessionJournal:
         self._desk = desk
         self._open = set() if open_questions is None else open_questions
         self._one_at_a_time = asyncio.Lock()
+        self._noted: list[Noted] = []
 
     @property
     def session_id(self) -> str:
@@ -102,19 +107,18 @@ class SessionJournal:
         checkpoints: Sequence[Checkpoint] = (),
     ) -> Sequence[Row]:
         """See Journal."""
+        rows = [clean_row(self._fence.redactor, row) for row in rows]
+        checkpoints = [clean_checkpoint(self._fence.redactor, made) for made in checkpoints]
+        blobs = [await self._clean_blob(blob) for blob in blobs]
 
         def work(conn: Connection, after: int) -> list[Row]:
+            now = self._fence.clock.now()
+            added = self._write(conn, after, rows, usage, model)
             for made in checkpoints:
-                add_checkpoint(conn, self._session_id, made, self._fence.clock.now())
+                add_checkpoint(conn, self._session_id, made, now)
             for blob in blobs:
-                add_blob(
-                    conn,
-                    owner=self._owner,
-                    session_id=self._session_id,
-                    blob=blob,
-                    now=self._fence.clock.now(),
-                )
-            return self._write(conn, after, rows, usage, model)
+                add_blob(conn, owner=self._owner, session_id=self._session_id, blob=blob, now=now)
+            return added
 
         def then() -> None:
             self._checkpoints = (*(self._checkpoints or ()), *checkpoints)
@@ -123,8 +127,15 @@ class SessionJournal:
             await self.checkpoints()
         return await self._commit(work, then)
 
+    async def _clean_blob(self, blob: NewBlob) -> NewBlob:
+        if len(blob.data) < LONG:
+            return clean_blob(self._fence.redactor, blob)
+        return await asyncio.to_thread(clean_blob, self._fence.redactor, blob)
+
     def trace(self, event: str, **fields: Any) -> None:
-        """See Journal."""
+        """See Journal. What was noted stays noted until a commit has taken it along."""
+        clean = self._fence.redactor.value(fields)
+        self._noted.append(Noted(event, clean, self._fence.clock.now()))
 
     async def steer(self) -> Sequence[Row]:
         """See Journal. A child session is never steered."""
@@ -246,15 +257,27 @@ class SessionJournal:
         async with self._one_at_a_time:
             known = list(await self.rows())
             after = known[-1].seq if known else 0
+            noted = tuple(self._noted)
+
+            def with_traces(conn: Connection) -> list[Row]:
+                added = work(conn, after)
+                add_traces(
+                    conn,
+                    turn_id=self._turn_id,
+                    session_id=self._session_id,
+                    owner=self._owner,
+                    events=noted,
+                )
+                return added
 
             try:
-                added = await self._fence.write(
-                    lambda conn: work(conn, after), self._session_id, after
-                )
+                added = await self._fence.write(with_traces, self._session_id, after)
             except Reload:
+                del self._noted[: len(noted)]
                 then()
                 raise
             self._rows = [*known, *added]
+            del self._noted[: len(noted)]
             then()
             return added
 
