@@ -42,6 +42,9 @@ class Part:
     kind: PartKind
 
 
+_Known = dict[tuple[PartKind, tuple[int, ...]], Part]
+
+
 @dataclass(frozen=True, slots=True)
 class _Entry:
     """A part, and the results of its calls. Its place never changes, whenever the results come."""
@@ -84,7 +87,7 @@ class View:
                 raise ValueError(f"row {row.seq} does not come after row {last}")
             last = row.seq
         if checkpoints:
-            known = {(p.kind, p.seqs): p for p in self.parts}
+            known: _Known = {(p.kind, p.seqs): p for p in self.parts}
             every = (*self.checkpoints, *checkpoints)
             return View(_Draft.of(every, (*self.rows, *rows), known))
         draft = self._draft.copy()
@@ -148,14 +151,14 @@ class _Draft:
         self.callers: dict[str, tuple[int, ...]] = {}  # call id -> places of the rows that make it
         self.results: dict[str, Row] = {}  # call id -> its newest result
         self.noted: frozenset[tuple[int, int]] = frozenset()
-        self.known: dict[tuple[PartKind, tuple[int, ...]], Part] = {}
+        self.known: _Known = {}
 
     @classmethod
     def of(
         cls,
         checkpoints: tuple[Checkpoint, ...],
         rows: Sequence[Row],
-        known: dict[tuple[PartKind, tuple[int, ...]], Part],
+        known: _Known,
     ) -> "_Draft":
         """Everything anew; `known` are parts that are taken over where they say the same."""
         draft = cls(checkpoints, Standing.of(checkpoints))
@@ -215,7 +218,7 @@ class _Draft:
         if row.message.blocks and not message.blocks:
             return  # it was recalled memory alone
         self._append(self._part(message, row.turn_id, (row.seq,), kind), row)
-        if row.kind is not RowKind.ASSISTANT:
+        if row.kind is not RowKind.ASSISTANT or not message.calls:
             return
         place = len(self.entries) - 1
         for call in message.calls:
