@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
 from agent_core.models.anthropic_events import Fold
-from agent_core.models.anthropic_wire import Form, Ttl, body, thinking_form
+from agent_core.models.anthropic_wire import Form, body, thinking_form
 from agent_core.models.failures import of_sdk, transport_errors
 from agent_core.models.sse import frames
 from agent_core.models.stream import StreamLimits, closing, drain, watch
@@ -48,7 +48,6 @@ class AnthropicModel:
         api_key: the key; an empty one is refused without a call.
         base_url: None for Anthropic's own.
         limits: the stream's time-outs.
-        ttl: how long cache entries live (see anthropic_wire.body).
         max_retries: of the SDK, before the first byte.
     """
 
@@ -60,7 +59,6 @@ class AnthropicModel:
         api_key: str,
         base_url: str | None = None,
         limits: StreamLimits | None = None,
-        ttl: Ttl = "5m",
         max_retries: int = 0,
     ) -> None:
         self._info = info
@@ -69,7 +67,7 @@ class AnthropicModel:
         self._base_url = base_url
         self._limits = limits or StreamLimits()
         self._max_retries = max_retries
-        self._form = Form(thinking_form(info.name), ttl=ttl)
+        self._form = Form(thinking_form(info.name))
         self._client: AsyncAnthropic | None = None
 
     @property

@@ -6,7 +6,7 @@ from typing import Any
 
 from agent_core.errors import StreamBroken
 from agent_core.models.arguments import call_of
-from agent_core.models.catalog import cost
+from agent_core.models.catalog import usage_of
 from agent_core.models.failures import of_event
 from agent_core.models.stream import Joiner, mend
 from agent_core.ports import Chunk, FinishedChunk, ModelInfo, TextChunk, ThinkingChunk
@@ -127,19 +127,11 @@ class Fold:
 
     def _used(self) -> Usage:
         count = self._usage.get
-        written = count("cache_creation_input_tokens", 0)
-        usage = Usage(
-            count("input_tokens", 0),
-            count("output_tokens", 0),
-            count("cache_read_input_tokens", 0),
-            written,
-        )
-        usd = cost(
+        return usage_of(
             self._info.price,
-            fresh=usage.input_tokens,
-            output=usage.output_tokens,
-            read=usage.cache_read_tokens,
-            write=written,
+            fresh=count("input_tokens", 0),
+            output=count("output_tokens", 0),
+            read=count("cache_read_input_tokens", 0),
+            write=count("cache_creation_input_tokens", 0),
             long=count("cache_creation", {}).get("ephemeral_1h_input_tokens", 0),
         )
-        return usage + Usage(usd=usd)

@@ -2,16 +2,13 @@
 
 import base64
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from agent_core.models.normalise import normalise, safe_ids
+from agent_core.models.normalise import Normal, normalise, safe_ids
 from agent_core.models.stream import mend
-from agent_core.ports import (
-    ModelInfo,
-    ModelRequest,
-)
+from agent_core.ports import ModelInfo, ModelRequest, Ttl
 from agent_core.types import (
     Block,
     Context,
@@ -23,12 +20,15 @@ from agent_core.types import (
     ToolUse,
 )
 
-Ttl = Literal["5m", "1h"]
 ThinkingForm = Literal["adaptive", "budget", "none"]
 
 MAX_MARKS = 4  # Anthropic's prompt-caching page
 MIN_BUDGET = 1_024  # tokens of thinking, likewise its smallest
 _BUDGETS = {"low": 1_024, "medium": 4_096, "high": 16_384}
+_MARKS: Mapping[Ttl, Mapping[str, str]] = {
+    "5m": {"type": "ephemeral"},
+    "1h": {"type": "ephemeral", "ttl": "1h"},
+}
 
 
 def thinking_form(model: str) -> ThinkingForm:
@@ -46,12 +46,12 @@ class Form:
 
     thinking: ThinkingForm = "adaptive"
     signed: bool = True
-    ttl: Ttl = "5m"
 
 
 def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     """The JSON body. Byte-stable: equal requests give equal bodies."""
     normal = normalise(safe_ids(request.messages), [mark.at for mark in request.breakpoints])
+    given = _given(request, normal)
     messages: list[dict[str, Any]] = [
         {"role": m.role, "content": [_block(b, request, info, form) for b in m.blocks]}
         for m in normal.messages
@@ -68,7 +68,7 @@ def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     if request.system:
         result["system"] = [{"type": "text", "text": request.system}]
     if info.cache == "breakpoint":
-        _mark(result, messages, normal.marks, form.ttl)
+        _mark(result, messages, given, request.prefix_ttl)
     for message in messages:
         message["content"] = [block for block in message["content"] if block]
     result["messages"] = messages
@@ -76,25 +76,37 @@ def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     return result
 
 
+def _given(request: ModelRequest, normal: Normal) -> list[tuple[tuple[int, int], Ttl]]:
+    """The places of the marks asked for, in order; of two for one message the longer life holds."""
+    lives: dict[tuple[int, int], Ttl] = {}
+    for mark in request.breakpoints:
+        place = normal.places.get(mark.at)
+        if place is not None and lives.get(place) != "1h":
+            lives[place] = mark.ttl
+    return sorted(lives.items())
+
+
 def _mark(
     result: dict[str, Any],
     messages: list[dict[str, Any]],
-    places: tuple[tuple[int, int], ...],
-    ttl: Ttl,
+    given: Sequence[tuple[tuple[int, int], Ttl]],
+    prefix: Ttl,
 ) -> None:
-    """Set the cache marks: last tool, system, then the last of the places asked for, four in all (PCH-1, -2, -5).
+    """Set the cache marks: last tool, system, then those asked for, four in all (PCH-1, -2, -5).
 
-    With an hour's life all have it, except the last one inside a tool loop (5-minute marks must stand behind).
+    Where there are more, the tools' mark goes first, since the system's covers them, then the earliest of the others:
+    theirs are the shortest prefixes. Marks of an hour must stand before those of 5 minutes, so one behind becomes 5
+    minutes. A mark on a prefix below `catalog.smallest_cacheable` makes no entry and costs nothing.
     """
-    static: list[dict[str, Any]] = [result[key][-1] for key in ("tools", "system") if key in result]
-    moving = [_markable(messages[i]["content"], j) for i, j in places]
-    found = [block for block in moving if block is not None][-(MAX_MARKS - len(static)) :]
-    long = {"type": "ephemeral", "ttl": "1h"}
-    short = {"type": "ephemeral"}
-    for block in static + found:
-        block["cache_control"] = short if ttl == "5m" else long
-    if found and found[-1]["type"] == "tool_result":
-        found[-1]["cache_control"] = short
+    static = [result[key][-1] for key in ("tools", "system") if key in result]
+    moving = [(_markable(messages[i]["content"], j), ttl) for (i, j), ttl in given]
+    found = [(block, ttl) for block, ttl in moving if block is not None]
+    if len(static) > 1 and len(static) + len(found) > MAX_MARKS:
+        static = static[1:]
+    shortest: Ttl = "1h"
+    for block, ttl in [(b, prefix) for b in static] + found[-(MAX_MARKS - len(static)) :]:
+        shortest = "5m" if "5m" in (ttl, shortest) else "1h"
+        block["cache_control"] = dict(_MARKS[shortest])
 
 
 def _markable(content: Sequence[dict[str, Any] | None], index: int) -> dict[str, Any] | None:
@@ -163,9 +175,9 @@ def _image(image: Image, request: ModelRequest, info: ModelInfo) -> dict[str, An
 
 
 def _reasoning(block: Thinking) -> dict[str, Any] | None:
-    """Reasoning with its proof; another provider's reasoning has none and stays away."""
+    """Reasoning with its proof. Another provider's stays away: it has none, or one with that provider's name."""
     if block.redacted:
         return {"type": "redacted_thinking", "data": block.redacted}
-    if block.signature:
+    if block.signature and ":" not in block.signature:
         return {"type": "thinking", "thinking": block.text, "signature": block.signature}
     return None

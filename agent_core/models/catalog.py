@@ -13,6 +13,7 @@ from typing import Any, Literal
 
 from agent_core.models.tokens import DEFAULT_WINDOW
 from agent_core.ports import CacheKind, ModelInfo, Price
+from agent_core.types import Usage
 
 Kind = Literal["anthropic", "openai", "gemini"]
 Overrides = Mapping[str, Mapping[str, Any]]
@@ -219,3 +220,18 @@ def cost(
         return None
     total = fresh * price.input + output * price.output + read * price.cache_read
     return (total + (write - long) * price.cache_write + long * 2 * price.input) / 1_000_000
+
+
+def usage_of(
+    price: Price | None, *, fresh: int, output: int, read: int = 0, write: int = 0, long: int = 0
+) -> Usage:
+    """What one call used, with its cost, and its cost had nothing been cached; see `cost` for the numbers."""
+    return Usage(
+        input_tokens=fresh,
+        output_tokens=output,
+        cache_read_tokens=read,
+        cache_write_tokens=write,
+        usd=cost(price, fresh=fresh, output=output, read=read, write=write, long=long),
+        cache_write_1h_tokens=long,
+        usd_uncached=cost(price, fresh=fresh + read + write, output=output),
+    )

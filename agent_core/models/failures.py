@@ -1,7 +1,7 @@
 """What went wrong in a model call, as one of our errors: the one place that knows HTTP statuses and transports.
 
-Both SDKs run on httpx2, and once a stream has begun its exceptions come raw (measured: a reset is
-`httpx2.RemoteProtocolError`, a stall `httpx2.ReadTimeout`, neither an SDK's exception). Details are kept for logs;
+The SDKs run on httpx2, and once a stream has begun its exceptions come raw (measured: a reset is
+`httpx2.RemoteProtocolError`, a stall `httpx2.ReadTimeout`, none an SDK's exception). Details are kept for logs;
 people are told kinds, never these texts.
 """
 
@@ -25,7 +25,7 @@ from agent_core.errors import (
 _TOO_LONG = re.compile(
     r"prompt is too long|context[ _]length|context window|maximum context|too many (input )?tokens"
     r"|exceeds? (the )?(model'?s? )?(max|maximum|available) (context|input|tokens|model length)"
-    r"|input (is )?too long|request_too_large|exceed_context_size",
+    r"|input token count.{0,40}exceeds|input (is )?too long|request_too_large|exceed_context_size",
     re.IGNORECASE,
 )
 _UNKNOWN_MODEL = re.compile(

@@ -7,7 +7,7 @@ give equal bytes.
 """
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_core.types import (
@@ -52,10 +52,15 @@ class _Slot:
 
 @dataclass(frozen=True, slots=True)
 class Normal:
-    """Messages that a provider accepts; `marks` are (message, block) places of the breakpoints asked for."""
+    """Messages that a provider accepts, and the (message, block) places of the breakpoints asked for, by index."""
 
     messages: tuple[Message, ...]
-    marks: tuple[tuple[int, int], ...] = ()
+    places: Mapping[int, tuple[int, int]] = field(default_factory=dict)
+
+    @property
+    def marks(self) -> tuple[tuple[int, int], ...]:
+        """The places in order, each once."""
+        return tuple(sorted(set(self.places.values())))
 
 
 def normalise(messages: Sequence[Message], breakpoints: Iterable[int] = ()) -> Normal:
@@ -193,7 +198,7 @@ def _finish(drafts: list[_Draft], wanted: set[int]) -> Normal:
         for j, piece in enumerate(draft.pieces):
             if piece.origin in wanted and piece.origin is not None:
                 places[piece.origin] = (i, j)
-    return Normal(messages, tuple(sorted(set(places.values()))))
+    return Normal(messages, places)
 
 
 def problems(messages: Sequence[Message]) -> list[str]:

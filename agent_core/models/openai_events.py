@@ -18,7 +18,7 @@ from agent_core.errors import ModelOverloaded, StreamBroken
 from agent_core.models import tokens
 from agent_core.models.arguments import call_of
 from agent_core.models.call_text import CallText
-from agent_core.models.catalog import cost
+from agent_core.models.catalog import usage_of
 from agent_core.models.failures import of_event
 from agent_core.models.stream import Joiner, mend
 from agent_core.ports import (
@@ -184,8 +184,7 @@ class Fold:
         return self._priced(max(0, total - read), usage.get("completion_tokens") or 0, read)
 
     def _priced(self, fresh: int, output: int, read: int) -> Usage:
-        usd = cost(self._info.price, fresh=fresh, output=output, read=read)
-        return Usage(fresh, output, read, 0, usd)
+        return usage_of(self._info.price, fresh=fresh, output=output, read=read)
 
 
 def _plain(content: object) -> str:

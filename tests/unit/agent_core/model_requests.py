@@ -19,6 +19,9 @@ CLAUDE = ModelInfo(
     "anthropic/claude-sonnet-5-5", 200_000, 8_192, True, "breakpoint", Price(2.0, 10.0, 0.2, 2.5)
 )
 QWEN = ModelInfo("qwen/qwen-plus", 128_000, 8_192, False, "prefix", Price(1.0, 3.0, 0.5, 1.0))
+GEMINI = ModelInfo(
+    "gemini/gemini-3-pro", 1_000_000, 8_192, True, "prefix", Price(2.0, 12.0, 0.2, 2.0)
+)
 
 QUOTE = ToolSchema(
     "quote",

@@ -173,39 +173,129 @@ async def test_a_refused_signature_sends_the_history_without_reasoning(
     assert twin.violations.pop().endswith("Invalid `signature` in `thinking` block")
 
 
+def marks_of(body: dict[str, Any]) -> list[tuple[object, str]]:
+    """(where, life) of each mark: the name of a tool, "system", or (message, block)."""
+    places: list[tuple[object, dict[str, Any]]] = [(t["name"], t) for t in body.get("tools", ())]
+    places += [("system", b) for b in body.get("system", ())]
+    for i, message in enumerate(body["messages"]):
+        places += [((i, j), b) for j, b in enumerate(message["content"])]
+    found = [(where, b["cache_control"]) for where, b in places if "cache_control" in b]
+    assert all(mark["type"] == "ephemeral" for _, mark in found)
+    return [(where, mark.get("ttl", "5m")) for where, mark in found]
+
+
+LOOP = (
+    user("a"),
+    assistant("b"),
+    user("c"),
+    assistant("", ToolUse("c1", "quote", {"symbol": "A"})),
+    Message("user", (ToolResult("c1", "quote", "1"),)),
+)
+
+
+@pytest.mark.parametrize(
+    ("asked", "expected"),
+    [
+        ((), [("quote", "1h"), ("system", "1h")]),
+        (
+            (Breakpoint(1, "1h"), Breakpoint(4)),
+            [("quote", "1h"), ("system", "1h"), ((1, 0), "1h"), ((4, 0), "5m")],
+        ),
+        (  # three: the system's mark covers the tools
+            (Breakpoint(1, "1h"), Breakpoint(2), Breakpoint(4)),
+            [("system", "1h"), ((1, 0), "1h"), ((2, 0), "5m"), ((4, 0), "5m")],
+        ),
+        (  # too many: the earliest go
+            (Breakpoint(0, "1h"), Breakpoint(1, "1h"), Breakpoint(2), Breakpoint(4)),
+            [("system", "1h"), ((1, 0), "1h"), ((2, 0), "5m"), ((4, 0), "5m")],
+        ),
+        (  # an hour behind 5 minutes becomes 5 minutes
+            (Breakpoint(1), Breakpoint(4, "1h")),
+            [("quote", "1h"), ("system", "1h"), ((1, 0), "5m"), ((4, 0), "5m")],
+        ),
+    ],
+)
 async def test_cache_marks_stand_where_they_belong_and_nowhere_else(
+    twin: AnthropicTwin,
+    model: AnthropicModel,
+    asked: tuple[Breakpoint, ...],
+    expected: list[tuple[object, str]],
+) -> None:
+    """PCH-1, PCH-5: the last tool, the system as a list of blocks, the messages named; four in all."""
+    await read(model, ModelRequest("sys", LOOP, (NEWS, QUOTE), breakpoints=asked))
+    assert marks_of(sent(twin)) == expected
+
+
+async def test_a_prefix_of_five_minutes_makes_all_marks_such(
     twin: AnthropicTwin, model: AnthropicModel
 ) -> None:
-    """PCH-1, PCH-2, PCH-5: last tool, system, the last blocks of the messages named; four in all."""
-    first = assistant("", ToolUse("c1", "quote", {"symbol": "A"}))
-    results = Message("user", (ToolResult("c1", "quote", "1"),))
-    messages = (user("a"), assistant("b"), user("c"), first, results)
-    request = ModelRequest("sys", messages, (NEWS, QUOTE), breakpoints=(Breakpoint(0), Breakpoint(1), Breakpoint(4)))
+    request = ModelRequest(
+        "sys", LOOP, (QUOTE,), breakpoints=(Breakpoint(1, "1h"),), prefix_ttl="5m"
+    )
     await read(model, request)
-    body = sent(twin)
-    mark = {"type": "ephemeral"}
-    assert [t.get("cache_control") for t in body["tools"]] == [None, mark]
-    assert body["system"] == [{"type": "text", "text": "sys", "cache_control": mark}]
-    marked = [
-        (i, b["type"])
-        for i, m in enumerate(body["messages"])
-        for b in m["content"]
-        if "cache_control" in b
-    ]
-    assert marked == [(1, "text"), (4, "tool_result")]
+    assert {life for _, life in marks_of(sent(twin))} == {"5m"}
 
 
-async def test_an_hours_marks_stand_before_five_minutes_marks(twin: AnthropicTwin) -> None:
-    model = AnthropicModel(CLAUDE, provider="a", api_key="k", base_url=twin.url, ttl="1h")
-    request = after(assistant("", ToolUse("c1", "quote", {})), "1")
+@pytest.mark.parametrize(
+    ("messages", "place"),
+    [
+        ((user("a"),), (0, 0)),
+        ((Message("user", (Context("now"), Text("a"), Image("b", "image/png"))),), (0, 2)),
+        ((user("a"), assistant("b"), user("c")), (2, 0)),
+        (LOOP, (4, 0)),
+        (
+            (
+                user("a"),
+                assistant("", ToolUse("1", "quote", {}), ToolUse("2", "quote", {})),
+                Message("user", (ToolResult("1", "quote", "x"), ToolResult("2", "quote", "y"))),
+            ),
+            (2, 1),
+        ),
+    ],
+)
+async def test_the_mark_of_the_last_message_is_on_its_last_block(
+    twin: AnthropicTwin,
+    model: AnthropicModel,
+    messages: tuple[Message, ...],
+    place: tuple[int, int],
+) -> None:
+    """PCH-2: a user's text block, a tool's result; exactly one mark, none elsewhere in the messages."""
+    request = ModelRequest("", messages, breakpoints=(Breakpoint(len(messages) - 1),))
+    await read(model, request)
+    assert marks_of(sent(twin)) == [(place, "5m")]
+
+
+async def test_the_mark_of_an_answer_is_on_its_last_block_that_may_carry_one(
+    twin: AnthropicTwin, model: AnthropicModel
+) -> None:
+    """PCH-2: an assistant's last block; reasoning may carry none."""
+    said = Message("assistant", (Thinking("hm", signature_of("hm")), Text("b")))
+    call = assistant("look", ToolUse("c1", "quote", {}))
+    results = Message("user", (ToolResult("c1", "quote", "1"),))
+    messages = (user("a"), said, user("c"), call, results)
+    marks = (Breakpoint(1), Breakpoint(3))
+    await read(model, ModelRequest("", messages, (QUOTE,), breakpoints=marks))
+    assert marks_of(sent(twin))[1:] == [((1, 1), "5m"), ((3, 1), "5m")]
+
+
+async def test_marks_follow_merged_messages_and_those_of_vanished_ones_are_left_out(
+    twin: AnthropicTwin, model: AnthropicModel
+) -> None:
+    gone = Message("assistant", (Thinking("only reasoning"),))
+    messages = (user("a"), user("b"), gone)
+    marks = (Breakpoint(0, "1h"), Breakpoint(1), Breakpoint(1, "1h"), Breakpoint(2))
+    await read(model, ModelRequest("", messages, breakpoints=marks))
+    assert marks_of(sent(twin)) == [((0, 0), "1h"), ((0, 1), "1h")]
+
+
+async def test_a_provider_without_marks_gets_none(twin: AnthropicTwin) -> None:
     from dataclasses import replace
 
-    await read(model, replace(request, breakpoints=(Breakpoint(0), Breakpoint(2))))
+    info = replace(CLAUDE, cache="none")
+    model = AnthropicModel(info, provider="a", api_key="k", base_url=twin.url)
+    await read(model, ModelRequest("sys", LOOP, (QUOTE,), breakpoints=(Breakpoint(4),)))
     await model.close()
-    body = sent(twin)
-    assert body["system"][0]["cache_control"]["ttl"] == "1h"
-    assert body["messages"][0]["content"][-1]["cache_control"]["ttl"] == "1h"
-    assert body["messages"][2]["content"][-1]["cache_control"] == {"type": "ephemeral"}
+    assert marks_of(sent(twin)) == []
 
 
 async def test_the_second_turn_reads_the_prefix_of_the_first(
@@ -217,7 +307,9 @@ async def test_the_second_turn_reads_the_prefix_of_the_first(
     assert first.usage.cache_write_tokens > 3_900
     assert first.usage.cache_read_tokens == 0
     history += (first.message, user("more"))
-    _, second = await read(model, ModelRequest("s" * 8_000, history, breakpoints=(Breakpoint(0), Breakpoint(2))))
+    _, second = await read(
+        model, ModelRequest("s" * 8_000, history, breakpoints=(Breakpoint(0), Breakpoint(2)))
+    )
     assert second.usage.cache_read_tokens == first.usage.cache_write_tokens
     assert second.usage.input_tokens < 100
     assert second.usage.usd is not None
