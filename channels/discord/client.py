@@ -10,6 +10,7 @@ from discord.backoff import ExponentialBackoff
 
 from channels.discord.config import DiscordConfig
 from channels.discord.http import Http
+from channels.discord.resumes import Resumes
 
 log = logging.getLogger(__name__)
 
@@ -68,6 +69,7 @@ class Bot(discord.Client):
     def __init__(self, config: DiscordConfig, listener: Listener, **more: Any) -> None:
         self._swarm_config = config
         self._swarm_listener = listener
+        self.resumes = Resumes(config.resume_pause)
         intents = discord.Intents(
             guilds=True,
             guild_messages=True,
@@ -82,6 +84,7 @@ class Bot(discord.Client):
             member_cache_flags=discord.MemberCacheFlags.none(),
             allowed_mentions=discord.AllowedMentions.none(),
             guild_ready_timeout=config.guild_ready_timeout,
+            heartbeat_timeout=config.silence,
             **more,
         )
 
@@ -123,8 +126,17 @@ class Bot(discord.Client):
         """The connection is gone."""
         await self._swarm_listener.disconnected()
 
+    async def on_resume_sent(self, shard: int | None) -> None:
+        """The session is to go on."""
+        self.resumes.sent(shard)
+
+    async def on_shard_resumed(self, shard: int | None) -> None:
+        """A shard's session goes on."""
+        self.resumes.ended(shard)
+
     async def on_resumed(self) -> None:
         """The session goes on."""
+        self.resumes.ended(None)
         await self._swarm_listener.resumed()
 
     async def on_shard_ready(self, _shard: int) -> None:

@@ -35,6 +35,8 @@ class DiscordConfig:
         edit_every: least time between two edits; Discord allows 5 in 5 seconds.
         typing_every: the platform shows it for 10 seconds.
         identify_pause: before a connection identifies anew; Discord allows one in 5 seconds.
+        resume_pause: after a RESUME that failed, before the next; doubled for the one behind that.
+        silence: a connection on which nothing came for so long is replaced; heart-beats are answered every 41 seconds.
         guild_ready_timeout: how long to wait for a further server at the start.
         backfill_hours: how far back missed messages are looked for.
         backfill_messages: the most that are taken up in one place.
@@ -58,6 +60,8 @@ class DiscordConfig:
     edit_every: float = 1.2
     typing_every: float = 8.0
     identify_pause: float = 5.0
+    resume_pause: float = 1.0
+    silence: float = 60.0
     guild_ready_timeout: float = 0.3
     backfill_hours: float = 24.0
     backfill_messages: int = 200

@@ -15,7 +15,7 @@ from tests.contract.desk import ALL, HOOKS, PLATFORMS, Desk, desk, echo, last_wo
 from tests.contract.outages import away
 from tests.contract.rigs.base import Rig
 from tests.contract.rooms import room, whisper
-from tests.harness import PLACE, agent, call, delegate, team
+from tests.harness import PLACE, agent, delegate, team
 from tests.house import on_sqlite, until
 
 pytestmark = on_sqlite

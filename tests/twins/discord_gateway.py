@@ -38,7 +38,10 @@ class Session:
 
 
 class Gateway:
-    """All sessions. `down`: connections are refused; `heartbeat_ms`, `answers_heartbeats` are knobs."""
+    """All sessions. `down`: connections are refused; `heartbeat_ms`, `answers_heartbeats` are knobs.
+
+    `ends_resumes`: a close code with which each RESUME is answered; `tries` are those so far.
+    """
 
     def __init__(self, world: World, violation: Callable[[str], None]) -> None:
         self._world = world
@@ -47,6 +50,8 @@ class Gateway:
         self.down = False
         self.heartbeat_ms = 41250
         self.answers_heartbeats = True
+        self.ends_resumes: int | None = None
+        self.tries: list[float] = []
         self.sessions: dict[str, Session] = {}
         self.connections: set[Connection] = set()
         self.identified: list[float] = []
@@ -201,6 +206,10 @@ class Gateway:
         }
 
     def _resume(self, connection: Connection, data: Json) -> None:
+        self.tries.append(time.monotonic())
+        if self.ends_resumes is not None:
+            connection.queue.put_nowait({"close": self.ends_resumes})
+            return
         session = self.sessions.get(str(data["session_id"]))
         if data["token"] != self._world.token or session is None:
             connection.queue.put_nowait({"op": 9, "d": False, "s": None, "t": None})
