@@ -17,7 +17,14 @@ from gateway.lean_imports import lean
 from gateway.problems import OperatorError, Problem
 from gateway.seen import Known, SeenPlaces
 from gateway.settings import Settings
-from gateway.settings_channels import DiscordBot, SlackBot, TelegramBot
+from gateway.settings_channels import (
+    Discord,
+    DiscordBot,
+    Slack,
+    SlackBot,
+    Telegram,
+    TelegramBot,
+)
 
 TELEGRAM_PATH = "/webhooks/telegram"  # further bots (`accounts`) have their id behind it
 
@@ -50,6 +57,18 @@ def platform_channels(settings: Settings, wiring: Wiring) -> list[Channel]:
     made += [_discord(settings, bot, wiring) for bot in channels.discord.bots()]
     made += [_foreign(name, values) for name, values in channels.foreign.items()]
     return made
+
+
+def bot_keys(settings: Settings) -> list[str]:
+    """Where each bot of `platform_channels` stands in the settings, in the same order, dotted."""
+    platforms = settings.channels
+    keys: list[str] = []
+    for name in ("telegram", "slack", "discord"):
+        platform: Telegram | Slack | Discord = getattr(platforms, name)
+        keys += [f"channels.{name}"] if platform.enabled else []
+        on = (account for account, bot in platform.accounts.items() if bot.enabled)
+        keys += [f"channels.{name}.accounts.{account}" for account in on]
+    return keys + [f"channels.{name}" for name in platforms.foreign]
 
 
 def _telegram(settings: Settings, bot: TelegramBot) -> Channel:

@@ -16,7 +16,7 @@ from channels.manager import State
 from channels.terminal.channel import TerminalChannel
 from gateway.app import Core, build, front_of
 from gateway.control import ControlServer
-from gateway.platforms import Wiring, platform_channels
+from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
 from gateway.settings import Settings
 from gateway.talk import converse, dial, near
@@ -91,31 +91,39 @@ async def _serve(
 
 
 async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
-    """Stop when a platform refuses its credentials at the start; one that does so later leaves the others alone."""
+    """Stop when a platform refuses the credentials of all its bots at the start; one of several is only reported.
+
+    One that is refused later leaves the others alone as well.
+    """
     await core.channels.wait_ready()
-    for seat in core.channels.states():
-        if seat.state is State.FAILED:
-            stop.set()
-            cure = "copy it anew from the platform"
-            key = {"slack": ".bot_token", "telegram": ".token", "discord": ".token"}
-            place = f"channels.{seat.name}{key.get(seat.name, '')}"
-            raise settings.refuse(place, seat.reason, cure)
+    bots = list(zip(bot_keys(settings), core.channels.states(), strict=False))
+    alive = {seat.name for _, seat in bots if seat.state is not State.FAILED}
+    for bot, seat in bots:
+        if seat.state is not State.FAILED:
+            continue
+        key = {"slack": ".bot_token", "telegram": ".token", "discord": ".token"}
+        place = f"{bot}{key.get(seat.name, '')}"
+        if seat.name in alive:
+            log.error("bot_refused", extra={"key": place, "reason": seat.reason})
+            continue
+        stop.set()
+        raise settings.refuse(place, seat.reason, "copy it anew from the platform")
 
 
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
-    """What the first message would otherwise pay for: the model's SDK, the command menu."""
+    """What the first message would otherwise pay for: the model's SDK, the command menus."""
     try:
         await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
-    for channel in platforms:
-        if isinstance(channel, CanMenu):
-            await core.channels.wait_ready(channel)
-            if core.channels.is_ready(channel):  # one that was refused is closed for good
-                await _show_menu(core, channel)
+    menus = (_show_menu(core, channel) for channel in platforms if isinstance(channel, CanMenu))
+    await asyncio.gather(*menus)  # one that cannot be reached keeps no other waiting
 
 
-async def _show_menu(core: Core, channel: CanMenu) -> None:
+async def _show_menu(core: Core, channel: Channel) -> None:
+    await core.channels.wait_ready(channel)
+    if not core.channels.is_ready(channel) or not isinstance(channel, CanMenu):
+        return  # one that was refused is closed for good
     try:
         await channel.menu(core.commands.menu("en"), None)
         await channel.menu(core.commands.menu("zh"), "zh")
