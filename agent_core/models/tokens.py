@@ -1,6 +1,7 @@
-"""How many tokens a request has, estimated before it is sent, and the thresholds that hang on it (TOK-1 … TOK-7).
+"""How many tokens a request has, estimated before it is sent, and the thresholds that hang on it (TOK-1 … TOK-10).
 
-`mixed` is the default (C-2); `json4` exists for comparisons, since it takes Chinese for a fourth of what it is.
+`mixed` is the default (C-2); `json4` exists for comparisons, since it takes Chinese for a fourth of what it is. What
+providers counted for earlier requests corrects the estimate, for each model on its own (`calibration`).
 """
 
 import json
@@ -8,7 +9,18 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from agent_core.ports import ToolSchema
-from agent_core.types import Block, Context, Image, Message, Text, Thinking, ToolResult, ToolUse
+from agent_core.types import (
+    Block,
+    Context,
+    Image,
+    Message,
+    Row,
+    RowKind,
+    Text,
+    Thinking,
+    ToolResult,
+    ToolUse,
+)
 
 Estimator = Callable[[str, Sequence[Message], Sequence[ToolSchema]], int]
 
@@ -17,6 +29,10 @@ IMAGE_TOKENS = 1_600
 
 MIN_RESERVE, MAX_RESERVE = 16_384, 32_768  # TOK-4
 DEFAULT_WINDOW = 64_000  # TOK-3
+
+MIN_RATIO, MAX_RATIO = 0.5, 6.0  # TOK-10
+SMOOTHING = 0.3  # weight of a new observation: about the last six calls count
+OBSERVATIONS = 16  # older ones weigh less than 0.4 % together and are not read
 
 
 def json4(
@@ -107,3 +123,36 @@ def keep_recent(window: int) -> int:
     if limit <= 8_000:
         return max(1_000, limit // 2)
     return min(20_000, max(4_000, limit // 2))
+
+
+def calibration(rows: Sequence[Row], model: str) -> float:
+    """By how much `mixed` is multiplied to give this model's own tokens: counted / estimated, smoothed (TOK-10).
+
+    A pure function of the meta of the model's ASSISTANT rows: `usage` is [input, output, cache read, cache write, …]
+    as the provider counted them, `estimate` is `mixed` of the whole request. Between 0.5 and 6; 1 with nothing to go
+    by, so that a model that was switched to begins anew.
+    """
+    ratio = 0.0
+    for seen in reversed(_observed(rows, model)):
+        ratio = seen if not ratio else ratio + SMOOTHING * (seen - ratio)
+    return ratio or 1.0
+
+
+def _observed(rows: Sequence[Row], model: str) -> list[float]:
+    """The newest ratios, newest first."""
+    found: list[float] = []
+    for row in reversed(rows):
+        if row.kind is RowKind.ASSISTANT and row.ref == model and (ratio := _ratio(row.meta)):
+            found.append(ratio)
+            if len(found) == OBSERVATIONS:
+                break
+    return found
+
+
+def _ratio(meta: dict[str, Any]) -> float | None:
+    """None for rows from before estimates were kept, and for a provider that counts nothing."""
+    usage, estimate = meta.get("usage"), meta.get("estimate")
+    if not usage or not estimate or len(usage) < 4:
+        return None
+    counted = usage[0] + usage[2] + usage[3]
+    return min(max(counted / estimate, MIN_RATIO), MAX_RATIO) if counted > 0 else None
