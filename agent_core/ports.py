@@ -310,6 +310,31 @@ class Journal(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What a reference into the archive stands for, whole.
+
+    `ref` names it with its session. `source` names the tools whose results it holds, "" for none; `credibility` is the
+    level of a single result (CRD-1), "" where it is not one or none was noted.
+    """
+
+    ref: str
+    text: str
+    source: str = ""
+    credibility: str = ""
+
+
+class Archive(Protocol):
+    """Reads back what a view left out. Reading changes nothing and may be repeated at any time."""
+
+    async def read(self, owner: str, session_id: str, ref: str) -> Restored | None:
+        """What `ref` stands for, for a run of `owner` in `session_id`: of that session or another one of the owner's.
+
+        None where there is nothing of the kind, or it is somebody else's: no answer tells the two apart (ARC-7).
+        """
+        ...
+
+
 class Clock(Protocol):
     """Time. Injected, so that tests own it."""
 

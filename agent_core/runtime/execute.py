@@ -19,18 +19,16 @@ from agent_core.events import ToolFinished, ToolProgress, ToolStarted
 from agent_core.ports import NewBlob
 from agent_core.runtime.asking import allowed, asks, consult
 from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
+from agent_core.runtime.offload import LONG, pack
 from agent_core.runtime.restrict import WHY, End, restriction
 from agent_core.runtime.run import Run
-from agent_core.storage.statements import blob_id
 from agent_core.tools.registry import ALIASES
-from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec
-from agent_core.types import ArtifactRef, Message, NewRow, Row, RowKind, ToolResult, ToolUse
+from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
+from agent_core.types import Message, NewRow, Row, RowKind, ToolResult, ToolUse
 
 log = logging.getLogger(__name__)
 
 WORKERS = 5
-INLINE_CHARS = 8_000  # EVT-6
-PREVIEW_CHARS = 2_000
 DETAIL_CHARS = 80
 
 UNKNOWN_OUTCOME = (
@@ -226,7 +224,7 @@ async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
     except Exception as e:
         log.exception("tool_failed", extra={"tool": call.name, "turn": run.journal.turn_id})
         return _Done(_failure(call, f"{call.name} failed inside ({type(e).__name__})."))
-    return _packed(run, call, output)
+    return await _packed(run, call, output, spec)
 
 
 def _seconds(run: Run, spec: ToolSpec) -> float:
@@ -256,29 +254,13 @@ def _failure(call: ToolUse, text: str) -> ToolResult:
     return ToolResult(call.id, call.name, text, is_error=True)
 
 
-def _packed(run: Run, call: ToolUse, output: ToolOutput) -> _Done:
+async def _packed(run: Run, call: ToolUse, output: ToolOutput, spec: ToolSpec) -> _Done:
     """Files and long text go to blobs; the model keeps a preview with a reference (EVT-6)."""
-    owner = run.person.owner
-    blobs: list[NewBlob] = []
-    refs: list[ArtifactRef] = []
-    for file in output.artifacts:
-        if isinstance(file, Artifact):
-            blobs.append(NewBlob(blob_id(owner, file.data), file.name, file.media_type, file.data))
-            refs.append(ArtifactRef(blobs[-1].id, file.name, file.media_type, file.caption))
-        else:
-            refs.append(file)
-    content = output.content
-    if len(content) > INLINE_CHARS:
-        data = content.encode()
-        whole = NewBlob(blob_id(owner, data), f"{call.name}.txt", "text/plain", data)
-        blobs.append(whole)
-        missing = len(content) - PREVIEW_CHARS
-        content = (
-            f"{content[:PREVIEW_CHARS]}\n[{missing} more characters are stored as {whole.id[:16]}]"
-        )
-    result = ToolResult(call.id, call.name, content, artifacts=tuple(refs))
-    meta = dict(output.meta) | ({"summary": output.summary} if output.summary else {})
-    return _Done(result, tuple(blobs), meta, output.summary)
+    if len(output.content) > LONG:
+        packed = await asyncio.to_thread(pack, run.person.owner, call, output, spec.credibility)
+    else:
+        packed = pack(run.person.owner, call, output, spec.credibility)
+    return _Done(packed.result, packed.blobs, packed.meta, output.summary)
 
 
 def _row(done: _Done) -> NewRow:

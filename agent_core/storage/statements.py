@@ -73,9 +73,12 @@ def ensure_session(
     )
 
 
-def load_rows(conn: Connection, session_id: str, after: int = 0) -> list[Row]:
-    """The rows of a session with a `seq` above `after`, in order."""
-    found = conn.execute(_LOAD, {"session": session_id, "after": after})
+def load_rows(
+    conn: Connection, session_id: str, after: int = 0, *, until: int | None = None
+) -> list[Row]:
+    """The rows of a session with a `seq` above `after` (and up to `until`), in order."""
+    query = _LOAD if until is None else _LOAD.where(_TRANSCRIPT.c.seq <= until)
+    found = conn.execute(query, {"session": session_id, "after": after})
     return [
         Row(r.seq, r.turn_id, RowKind(r.kind), decode(r.body), r.ref, r.at, json.loads(r.meta))
         for r in found

@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent_core.errors import SwarmgateError
-from agent_core.ports import Clock, ToolSchema
+from agent_core.ports import Archive, Clock, ToolSchema
 from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]
@@ -76,7 +76,8 @@ def _no_progress(detail: str, progress: float | None = None) -> None:
 class ToolContext:
     """What a tool may know and use.
 
-    `owner` is the principal of the turn; `as_of` bounds every datum (None: now).
+    `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
+    or condensed, where anything is kept.
     """
 
     owner: str
@@ -87,6 +88,7 @@ class ToolContext:
     clock: Clock
     as_of: dt.date | None = None
     progress: Progress = _no_progress
+    archive: Archive | None = None
 
 
 @dataclass(frozen=True, slots=True)
