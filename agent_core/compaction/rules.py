@@ -78,6 +78,7 @@ _QUALIFIERS = tuple(
         ("travel", r"交通|机票|车票|\b(?:travel|flights?|transport)\b"),
     )
 )
+_KEY_CHARS = 200  # a longer text is no statement about one value
 _VALUE = re.compile(
     r"\d|[一二两三四五六七八九十百千万半]|没有|不限|\bno\b|\bunlimited\b|\bnone\b", re.IGNORECASE
 )
@@ -110,7 +111,7 @@ def key_of(said: str) -> str:
     A question and a mere mention set nothing. Several subjects at once: the first counts for none of them, so that a
     later value of one does not take away the other.
     """
-    if _QUESTION.search(said):
+    if len(said) > _KEY_CHARS or _QUESTION.search(said):
         return ""
     named = [(name, m) for name, pattern in _SUBJECTS if (m := pattern.search(said))]
     if len(named) != 1 or not _VALUE.search(said):

@@ -30,7 +30,7 @@ IMPORTANT = (
     *("holding", "holdings", "open position", "position"),
 )
 # What a text is searched for at most: a long tool result says in its beginning what it is about.
-SCANNED_CHARS = 4_000
+SCANNED_CHARS = 1_000
 
 # Boards of the mainland exchanges by their leading digits; 5-digit Hong Kong codes only with their suffix.
 _CODE = re.compile(
@@ -62,9 +62,9 @@ _DULL = frozenset(
 )
 
 
-def codes(said: str) -> list[str]:
+def codes(said: str, limit: int | None = SCANNED_CHARS) -> list[str]:
     """Canonical ids of the symbols that a text names, and codes that look like one, in order, each once."""
-    seen = said[:SCANNED_CHARS]
+    seen = said if limit is None else said[:limit]
     named = symbols.find(seen)
     found = [(m.start, m.symbol.id) for m in named]
     known = {at for m in named for at in range(m.start, m.end)}
