@@ -17,6 +17,7 @@ from channels.errors import ChannelError
 from channels.types import Address, Inbound, Kind
 from gateway import access, albums, commands_link, conversation, inbox, outbox
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
+from gateway.clean_rows import clean_inbound
 from gateway.commands import Asked, Commands, interrupt, request_stop
 from gateway.conversation import Lane
 from gateway.db import Database
@@ -26,6 +27,7 @@ from gateway.home import HomePages
 from gateway.identity import language_of, person_id
 from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
+from gateway.redact import Redactor
 from gateway.router import route
 from gateway.sender import Sender
 from gateway.settings import Settings
@@ -71,7 +73,9 @@ class Intake:
         channel: Callable[[Address], Channel],
         decisions: Decisions,
         asking: Container[str] = AskingLanes(),
+        redactor: Redactor | None = None,
     ) -> None:
+        self._redactor = redactor or Redactor()
         self._decisions = decisions
         self._asking = asking
         self._db = db
@@ -86,7 +90,11 @@ class Intake:
         self._rates = Rates(settings.sessions.rate_limit.messages_per_minute)
 
     async def accept(self, inbound: Inbound) -> None:
-        """Take one message in. Returns when it is committed; a redelivery changes nothing."""
+        """Take one message in. Returns when it is committed; a redelivery changes nothing.
+
+        Secrets in it are replaced first: neither a row nor a model ever has them.
+        """
+        inbound = clean_inbound(self._redactor, inbound)
         if inbound.kind is Kind.HOME:
             await self._show_home(inbound)
             return

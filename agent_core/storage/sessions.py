@@ -46,6 +46,22 @@ def load_checkpoints(conn: Connection, session_id: str) -> tuple[Checkpoint, ...
     return tuple(Checkpoint(row.kind, row.after, row.until, json.loads(row.body)) for row in found)
 
 
+def dated_checkpoints(conn: Connection, session_id: str) -> list[tuple[Checkpoint, dt.datetime]]:
+    """The checkpoints of a session, oldest first, each with when it was made."""
+    query = select(_CHECKPOINT).where(_CHECKPOINT.c.session_id == session_id)
+    return [
+        (Checkpoint(row.kind, row.after, row.until, json.loads(row.body)), row.at)
+        for row in conn.execute(query.order_by(_CHECKPOINT.c.id))
+    ]
+
+
+def last_condensed(conn: Connection) -> str | None:
+    """The session whose view was changed last by more than an undo; None where none was."""
+    query = select(_CHECKPOINT.c.session_id).where(_CHECKPOINT.c.kind != "undo")
+    found: str | None = conn.execute(query.order_by(_CHECKPOINT.c.id.desc()).limit(1)).scalar()
+    return found
+
+
 def add_checkpoint(
     conn: Connection, session_id: str, checkpoint: Checkpoint, now: dt.datetime
 ) -> None:

@@ -57,10 +57,19 @@ def show_session(session: Id, as_json: Json = False, config: Config = None) -> N
 
 
 @app.command()
-def export(session: Id, as_json: Json = False, config: Config = None) -> None:
+def export(
+    session: Id,
+    trace: Annotated[
+        bool, typer.Option("--trace", help="The events of its turns instead of its rows.")
+    ] = False,
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
     """A session's whole transcript, with those of its sub-agents, as JSON lines. --json changes nothing."""
 
     def command() -> int:
+        if trace:
+            return _export_trace(session, config)
         rows = _rows(session, config)
         if rows is None:
             return 1
@@ -69,6 +78,34 @@ def export(session: Id, as_json: Json = False, config: Config = None) -> None:
         return 0
 
     raise typer.Exit(finish(command))
+
+
+def _export_trace(wanted: str, config: "Path | None") -> int:
+    from sqlalchemy import Connection
+
+    from agent_core.storage.sessions import find_session
+    from agent_core.storage.traces import TraceEvent, traces_of_session
+    from gateway.cli.admin import transact
+
+    def work(conn: Connection) -> list[TraceEvent] | None:
+        session_id = find_session(conn, wanted)
+        return None if session_id is None else list(traces_of_session(conn, session_id))
+
+    found = transact(settings_for(config), work)
+    if found is None:
+        err(f"swarmgate: no single session has the id {wanted}; see: swarmgate sessions list")
+        return 1
+    for event in found:
+        line = {
+            "id": event.id,
+            "turn": event.turn_id,
+            "session": event.session_id,
+            "at": event.at.isoformat(),
+            "event": event.event,
+        }
+        line |= {key: value for key, value in event.fields.items() if key not in line}
+        out(json.dumps(line, ensure_ascii=False))
+    return 0
 
 
 def _rows(wanted: str, config: "Path | None") -> Found | None:
