@@ -80,7 +80,12 @@ def safe_cut(view: View, wanted: int, *, budget: int | None = None) -> int:
 
 def tail_tokens(view: View, cut: int) -> int:
     """Tokens of the parts that stay rows before a model when this cut is made."""
-    return sum(p.tokens for p in view.parts if p.seqs and p.seqs[0] >= cut)
+    total, here = 0, False
+    for part in view.parts:
+        if part.kind != "results":  # results go where their call goes
+            here = bool(part.seqs) and part.seqs[0] >= cut
+        total += part.tokens if here else 0
+    return total
 
 
 def delivered_behind(view: View, cut: int) -> int | None:

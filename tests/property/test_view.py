@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from agent_core.compaction.decisions import Cleared, Folded, Summary, checkpoint
 from agent_core.compaction.fold import foldable
-from agent_core.compaction.pairs import safe_cut, spans
+from agent_core.compaction.pairs import safe_cut, spans, tail_tokens
 from agent_core.compaction.prune import prunable
 from agent_core.compaction.view import View
 from agent_core.models.normalise import normalise, problems
@@ -149,5 +149,8 @@ def test_a_safe_cut_splits_no_pair(rows: tuple[Row, ...], data: st.DataObject) -
     assert lead.kind in (RowKind.USER, RowKind.ASSISTANT, RowKind.NOTE)
     assert safe_cut(view, cut, budget=budget) == cut
     after = view.extended((), [checkpoint(Summary("so far", "brief"), until=cut)])
-    kept = [p.seqs for p in view.parts if p.seqs and p.seqs[0] >= cut]
-    assert [p.seqs for p in after.parts if p.seqs] == kept
+    kept = [p.seqs for p in view.parts if p.kind in ("row", "note") and p.seqs and p.seqs[0] >= cut]
+    assert [p.seqs for p in after.parts if p.kind in ("row", "note") and p.seqs] == kept
+    heads = sum(p.tokens for p in after.parts if p.kind == "head")
+    marks = sum(p.tokens for p in after.parts if p.kind == "note" and not p.seqs)
+    assert tail_tokens(view, cut) >= after.tokens - heads - marks

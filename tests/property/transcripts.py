@@ -174,7 +174,9 @@ def _decisions(draw: st.DrawFn, last: int) -> Checkpoint:
     if kind == "undo":
         return Checkpoint("undo", after, until)
     own = after if kind == "drop" else 0
-    return checkpoint(bodies[kind], after=own, until=last + 1 if kind in {"clear", "fold"} else until)
+    return checkpoint(
+        bodies[kind], after=own, until=last + 1 if kind in {"clear", "fold"} else until
+    )
 
 
 @st.composite
