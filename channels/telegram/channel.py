@@ -15,13 +15,14 @@ from channels.flood import FloodGate
 from channels.telegram.calls import Calls
 from channels.telegram.config import TelegramConfig
 from channels.telegram.errors import translate
+from channels.telegram.heard import Heard
 from channels.telegram.menu import set_menu
 from channels.telegram.poll import FACTOR, FIRST_WAIT, LONGEST_WAIT, Poller
 from channels.telegram.reactions import EMOJI
 from channels.telegram.send import Sender, place_of
 from channels.telegram.stream import DraftStream, EditStream
 from channels.telegram.transport import Transport
-from channels.telegram.updates import Me, to_inbound
+from channels.telegram.updates import Me, quoted, to_inbound
 from channels.telegram.webhook import Webhook
 from channels.types import Address, Attachment, Inbound, Outbound
 
@@ -31,7 +32,7 @@ POOL = 64
 
 
 class TelegramChannel:
-    """One bot. Implements Channel and CanStream, CanAnswerButtons, CanDownload, CanMenu, CanReact, HasRoutes.
+    """One bot. Implements Channel and all capabilities of channels.base but CanHome.
 
     Raises BadCredentials when the token has not even the form of one.
 
@@ -63,6 +64,7 @@ class TelegramChannel:
         self._calls = Calls(FloodGate(clock))
         self._sender = Sender(self._bot, self._calls)
         self._webhook = Webhook(self._bot, config)
+        self._heard = Heard()
         self._tasks: set[asyncio.Task[None]] = set()
 
     # Channel -----------------------------------------------------------------------------------------------------
@@ -76,6 +78,7 @@ class TelegramChannel:
             if inbound is None:
                 log.info("update %s is nothing that a person says to the bot", update.update_id)
             else:
+                self._listen(update, inbound)
                 await emit(inbound)
 
         try:
@@ -153,6 +156,10 @@ class TelegramChannel:
         except ChannelError as e:  # reactions are off in this chat, the message is gone, …
             log.debug("a reaction in %s failed: %s", address, e)
 
+    async def earlier(self, address: Address, before: str, limit: int) -> Sequence[Inbound]:
+        """What was said in a topic before a message, as far as this process heard it; see CanHistory."""
+        return self._heard.before(address, before, limit)
+
     def routes(self) -> Sequence[web.RouteDef]:
         """See HasRoutes: the webhook, where it is wanted."""
         return self._webhook.routes() if self._config.mode == "webhook" else []
@@ -179,6 +186,13 @@ class TelegramChannel:
         except Exception:  # one strange update must not stop all that come after it
             log.exception("update %s cannot be understood and is skipped", update.update_id)
             return None
+
+    def _listen(self, update: Update, inbound: Inbound) -> None:
+        if update.message is None or inbound.address.thread is None:
+            return
+        self._heard.take(inbound)
+        if (said := quoted(update.message, inbound)) is not None:
+            self._heard.take(said)
 
     def _own(self, task: asyncio.Task[None]) -> None:
         self._tasks.add(task)

@@ -88,6 +88,23 @@ def _message(message: Message, me: Me, policy: Policy) -> Inbound | None:
     )
 
 
+def quoted(message: Message, inbound: Inbound) -> Inbound | None:
+    """What a person replies to, as something said at the same place; None when a bot said it, or nobody."""
+    said = message.reply_to_message
+    if said is None or inbound.reply_to is None or said.from_user is None or said.from_user.is_bot:
+        return None
+    return Inbound(
+        address=inbound.address,
+        key=f"m:{message.chat.id}:{said.message_id}",
+        author=_author(said.from_user),
+        text=said.text or said.caption or _described(said),
+        at=said.date,
+        private=inbound.private,
+        addressed=False,
+        message_id=str(said.message_id),
+    )
+
+
 def _addressed(policy: Mention, words: "_Words", reply: bool) -> bool:
     if policy in {"always", "never"}:
         return policy == "always"

@@ -15,7 +15,7 @@ from gateway.seen import Known
 from tests.contract.rigs.home import housed, until
 from tests.contract.rigs.rooms import ROOMS, Room, stays
 from tests.harness import call
-from tests.house import on_sqlite
+from tests.house import Watch, on_sqlite
 
 PAY = Answer(calls=(call("pay", "p1", to="bob", amount=3),))
 FIVE = ["10", "11", "12", "13", "14"]
@@ -120,6 +120,34 @@ async def test_a_reminder_comes_to_the_thread_it_was_asked_for_in(room: Room, db
         assert "drink tea" in room.texts(thread)[1]
         assert room.texts(thread)[2] == "⏰ drink tea"
         assert room.texts(other) == ["to hello"]
+        assert (room.loose(), room.visible()) == ([], [])
+
+
+@on_sqlite
+async def test_an_approval_and_a_reminder_find_their_thread_after_a_restart(
+    room: Room, db: Database
+) -> None:
+    """hermes#24100, hermes#9394: the place is in the row, not in a process."""
+    async with housed(db, room, [PAY], nap=Night().sleep) as house:
+        remembered = await room.ask("!remind in 10m drink tea")
+        await until(lambda: len(room.texts(remembered)) == 1)
+        asking = await room.ask("pay bob")
+        await until(lambda: buttons(room, asking))
+        await house.quiet()
+    await room.fresh()
+    later = Watch()
+    later.seconds = 200.0  # the approval holds for 300
+    night = Night()
+    async with housed(db, room, ["paid"], clock=later, nap=night.sleep) as house:
+        await room.push(asking, "Approve")
+        await until(lambda: room.texts(asking)[-1] == "paid")
+        assert house.tools.calls == [("pay", "bob 3")]
+        later.seconds = 600.0
+        await until(lambda: night.naps)
+        night.over.set()
+        await until(lambda: len(room.texts(remembered)) == 2)
+        await house.quiet()
+        assert room.texts(remembered)[1] == "⏰ drink tea"
         assert (room.loose(), room.visible()) == ([], [])
 
 
@@ -270,13 +298,12 @@ async def test_what_people_say_among_themselves_in_a_thread_starts_nothing(
 async def test_a_mention_in_a_running_thread_brings_what_was_said_there(
     room: Room, db: Database
 ) -> None:
-    """hermes#15201: where the platform lets a bot read; Telegram's Bot API has no history."""
-    if not isinstance(room.channel, CanHistory):
-        assert room.name == "telegram"
-        pytest.skip("Telegram's Bot API has no call that reads a chat")
+    """hermes#15201: read where the platform lets a bot read, else as far as the bot heard it."""
+    assert isinstance(room.channel, CanHistory)
     async with housed(db, room, echo) as house:
         thread = await room.talk("GOOG looks cheap")
         await room.murmur(thread, "no it does not", user="3")
+        await room.inbound(2)
         await room.call(thread, "who is right?")
         await answered(room, thread)
         [request] = house.model.requests

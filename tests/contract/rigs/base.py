@@ -139,7 +139,7 @@ class Rig(ABC):
 
     @abstractmethod
     async def press(self, label: str) -> None:
-        """Press a button of the bot's newest message that has buttons."""
+        """Press a button of the bot's newest message that has it."""
 
     async def attach(self, name: str, data: bytes, text: str = "") -> None:
         """Send a file."""

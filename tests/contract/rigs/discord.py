@@ -58,8 +58,8 @@ class DiscordRig(Rig):
 
     async def press(self, label: str) -> None:
         """See Rig."""
-        message = [m for m in self.twin.replies(self.address.chat) if m.buttons][-1]
-        self.pressed = self.twin.press(message.id, label, user=PERSON)
+        found = [m for m in self.visible() if label in m.buttons]
+        self.pressed = self.twin.press(found[-1].id, label, user=PERSON)
 
     async def attach(self, name: str, data: bytes, text: str = "") -> None:
         """See Rig."""

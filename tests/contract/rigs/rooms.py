@@ -88,7 +88,7 @@ class Room(Rig):
 
     @abstractmethod
     async def push(self, thread: Address, label: str, *, user: str = bob) -> None:
-        """Press a button of the newest message that has buttons there."""
+        """Press a button of the newest message that has it there."""
 
     async def slash(self, name: str) -> None:
         """Use a slash command in the private chat, where those are no messages."""
@@ -177,8 +177,8 @@ class TelegramRoom(Room, TelegramRig):
 
     async def push(self, thread: Address, label: str, *, user: str = Room.bob) -> None:
         """See Room."""
-        found = [m for m in self.twin.replies(GROUP, int(thread.thread or 0)) if m.buttons]
-        self.twin.press(GROUP, found[-1].id, label, user=int(user))
+        found = [m.id for m in self.there(thread) if label in m.buttons]
+        self.twin.press(GROUP, int(found[-1]), label, user=int(user))
 
     async def elsewhere_say(self, words: str) -> None:
         """See Room."""
@@ -265,8 +265,8 @@ class SlackRoom(Room, SlackRig):
 
     async def push(self, thread: Address, label: str, *, user: str = Room.bob) -> None:
         """See Room."""
-        found = [p for p in self.twin.replies(SLACK_ROOM, thread.thread) if p.buttons]
-        self.twin.press(SLACK_ROOM, found[-1].ts, label, user=f"U{user}")
+        found = [m.id for m in self.there(thread) if label in m.buttons]
+        self.twin.press(SLACK_ROOM, found[-1], label, user=f"U{user}")
 
     async def slash(self, name: str) -> None:
         """See Room."""
@@ -378,8 +378,8 @@ class DiscordRoom(Room, DiscordRig):
 
     async def push(self, thread: Address, label: str, *, user: str = Room.bob) -> None:
         """See Room."""
-        found = [m for m in self.twin.replies(thread.thread) if m.buttons]
-        self.pressed = self.twin.press(found[-1].id, label, user=user)
+        found = [m.id for m in self.there(thread) if label in m.buttons]
+        self.pressed = self.twin.press(found[-1], label, user=user)
 
     async def slash(self, name: str) -> None:
         """See Room."""

@@ -54,8 +54,8 @@ class SlackRig(Rig):
 
     async def press(self, label: str) -> None:
         """See Rig."""
-        post = [p for p in self.twin.replies("D1") if p.buttons][-1]
-        self.twin.press("D1", post.ts, label)
+        found = [m for m in self.visible() if label in m.buttons]
+        self.twin.press("D1", found[-1].id, label)
 
     async def attach(self, name: str, data: bytes, text: str = "") -> None:
         """See Rig."""

@@ -58,8 +58,8 @@ class TelegramRig(Rig):
 
     async def press(self, label: str) -> None:
         """See Rig."""
-        message = [m for m in self.twin.replies(CHAT) if m.buttons][-1]
-        self._callback = self.twin.press(CHAT, message.id, label)
+        found = [m for m in self.visible() if label in m.buttons]
+        self._callback = self.twin.press(CHAT, int(found[-1].id), label)
 
     async def attach(self, name: str, data: bytes, text: str = "") -> None:
         """See Rig."""
