@@ -13,7 +13,7 @@ from agent_core.models.discover import discover
 from agent_core.models.fallback import FallbackModel
 from agent_core.ports import Clock, Model, Transcriber
 from gateway.lean_imports import lean
-from gateway.settings_models import Models, Provider
+from gateway.settings_models import Models, Provider, has_sdk
 
 AUTO = "auto"
 DEMO = "demo"
@@ -61,7 +61,10 @@ class ModelHouse:
         provider, _, model = name.partition("/")
         if name in (AUTO, DEMO):
             return True
-        return bool(model) and (provider in self._settings.providers or provider in self._locals)
+        entry = self._settings.providers.get(provider)
+        if entry is not None:
+            return bool(model) and has_sdk(entry.kind)
+        return bool(model) and provider in self._locals
 
     async def warm(self) -> None:
         """Import the default model's SDK, over a second of CPU, before the first message needs it.
@@ -132,6 +135,10 @@ class ModelHouse:
             from agent_core.models.anthropic import AnthropicModel
 
             return AnthropicModel(facts, provider=provider, api_key=key, base_url=entry.base_url)
+        if entry.kind == "gemini":
+            from agent_core.models.gemini import GeminiModel
+
+            return GeminiModel(facts, provider=provider, api_key=key, base_url=entry.base_url)
         from agent_core.models import openai
 
         base_url = entry.base_url or self._locals.get(provider)
@@ -142,6 +149,8 @@ def _import_sdk(kind: str) -> None:
     with lean():
         if kind == "anthropic":
             from agent_core.models.anthropic import warm
+        elif kind == "gemini":
+            from agent_core.models.gemini import warm
         else:
             from agent_core.models.openai import warm
         warm()

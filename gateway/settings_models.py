@@ -19,6 +19,7 @@ from gateway.settings_fields import (
 ProviderName = Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_.-]*$")]
 
 _ALWAYS = ("anthropic", "openai", "gemini")
+GEMINI_CURE = "install it: pip install 'swarmgate[gemini]'"
 
 
 class Override(Section):
@@ -97,9 +98,8 @@ class Models(Section):
             cure = f"did you mean {near[0]}?" if near else "add it under models.providers"
             raise fault(f"there is no provider {name!r}", cure, key)
         provider, ready = self.providers[name], PROVIDERS.get(name)
-        if provider.kind == "gemini":
-            cure = "choose a model of another provider"
-            raise fault("Gemini models are not supported by this version", cure, key)
+        if not has_sdk(provider.kind):
+            raise fault(f"{model} needs the package google-genai", GEMINI_CURE, key)
         standard = ready is not None and provider.base_url in {None, ready.base_url}
         if standard and ready and ready.key_env and provider.api_key is None:
             cure = f"set {ready.key_env}"
@@ -114,8 +114,20 @@ class Models(Section):
         return {
             name: provider.model
             for name, provider in self.providers.items()
-            if provider.api_key is not None and provider.kind != "gemini"
+            if provider.api_key is not None and has_sdk(provider.kind)
         }
+
+
+def has_sdk(kind: str) -> bool:
+    """Whether the SDK of this kind of provider is installed: Gemini's is an extra. Imports no SDK."""
+    if kind != "gemini":
+        return True
+    from importlib.util import find_spec
+
+    try:
+        return find_spec("google.genai") is not None
+    except ModuleNotFoundError:  # not even the namespace is there
+        return False
 
 
 def _ready(name: str) -> dict[str, object]:
