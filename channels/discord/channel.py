@@ -221,6 +221,8 @@ class DiscordChannel:
             return
         await self._gaps.open.wait()
         async with self._lanes.one(message.channel.id):
+            if (bot := self._login.bot) is not None:
+                await self._gaps.first_sight(bot, message)
             await self._take(message)
 
     async def interaction(self, interaction: discord.Interaction) -> None:

@@ -1,8 +1,9 @@
 """What was written while nobody listened: looked up in the history of the places that are known.
 
 A RESUME replays by itself. After a new IDENTIFY, and at a cold start, Discord tells nothing of what was missed.
-Not to be found: the first message ever of a direct chat (Discord does not say which there are), and at a cold start
-mentions in channels where the bot was never spoken to.
+Discord does not say which direct chats there are, so one that nobody knew is looked through when somebody writes there.
+Not to be found: a first message ever of a direct chat until the next one there, and at a cold start mentions in
+channels where the bot was never spoken to.
 """
 
 import asyncio
@@ -30,6 +31,7 @@ _EPOCH_MS = 1420070400000  # of snowflakes
 OVERLAP = 120.0
 AT_ONCE = 4
 SEEN_TIMEOUT = 10.0
+FIRST_SIGHT_TIMEOUT = 3.0
 WAITS = (1.0, 5.0, 15.0)
 
 # Takes a message of the channel with this id; returns when it is durable.
@@ -111,6 +113,28 @@ class Gaps:
                 if channel not in self._done
             ][: self._config.backfill_places]
         )
+
+    async def first_sight(self, bot: Bot, message: discord.Message) -> None:
+        """Take up what stands before the first message that is heard of a direct chat, after the bot's own last word.
+
+        The caller holds the chat's lane. Nothing is tried twice, since the message itself waits.
+        """
+        channel = message.channel.id
+        if message.guild is not None or channel in self._last or channel in self._done:
+            return
+        floor = snowflake(self._wall() - self._config.backfill_hours * 3600)
+        missed: list[discord.Message] = []
+        try:
+            async with asyncio.timeout(FIRST_SIGHT_TIMEOUT):
+                async for one in history(bot, channel, floor, self._config):
+                    if bot.user is not None and one.author.id == bot.user.id:
+                        missed.clear()  # another process of ours has answered these
+                    elif one.id < message.id:
+                        missed.append(one)
+        except (ChannelError, TimeoutError) as e:
+            log.info("what stood in the direct chat %s before is not known: %r", channel, e)
+        for one in missed:
+            await self._take(one)
 
     async def _places(self, account: str) -> Iterable[tuple[Address, str]]:
         if self._seen is None:

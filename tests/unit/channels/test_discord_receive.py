@@ -246,6 +246,45 @@ async def test_after_a_new_identify_a_first_mention_elsewhere_is_found_too() -> 
         assert (got.key, got.address.chat, got.address.thread) == (said, other, said)
 
 
+async def test_a_first_direct_message_that_nobody_heard_is_found_with_the_next_one() -> None:
+    """Discord does not say which direct chats there are, so the next message leads there."""
+    async with DiscordTwin() as twin:
+        lost = [twin.dm("5", "is anybody here?"), twin.dm("5", "hello?")]
+        r = Rig(twin)
+        try:
+            await r.start()
+            assert r.got == []
+            heard = [twin.dm("5", "hm"), twin.dm("5", "and now?")]
+            got = await r.inbound(4)
+            assert [i.key for i in got] == [*lost, *heard]
+            assert len(twin.matching("GET .*/messages$")) == 1
+        finally:
+            await r.stop()
+        assert twin.violations == []
+
+
+async def test_what_the_bot_answered_before_is_not_taken_up_again_by_an_empty_database() -> None:
+    async with DiscordTwin() as twin:
+        twin.dm("5", "old question")
+        place = twin.world.channels[twin.dm_channel("5")]
+        twin.rest.new_message(place, twin.world.bot, {"content": "old answer"}, by_bot=True)
+        missed = twin.dm("5", "missed")
+        r = Rig(twin)
+        try:
+            await r.start()
+            heard = twin.dm("5", "heard")
+            assert [i.key for i in await r.inbound(2)] == [missed, heard]
+        finally:
+            await r.stop()
+
+
+async def test_a_history_that_cannot_be_read_keeps_no_first_message_back() -> None:
+    async with rig() as r:
+        r.twin.fault("GET .*/messages", times=-1, status=403, body={"code": 50001, "message": "no"})
+        said = r.twin.dm("5", "hello")
+        assert [i.key for i in await r.inbound()] == [said]
+
+
 async def test_six_messages_sent_while_it_was_down_arrive_at_a_cold_start() -> None:
     async with DiscordTwin() as twin:
         dm, general = twin.dm_channel("5"), twin.general
