@@ -12,7 +12,7 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from agent_core import symbols, text
+from agent_core import text
 from agent_core.compaction.decisions import Fact
 from agent_core.compaction.rules import amounts, key_of, keywords, rules
 from agent_core.types import Row, RowKind, Text
@@ -37,6 +37,7 @@ KEYWORDS = Extractor("keyword", keywords, 2)
 RULES = Extractor("rule", rules, 2)
 AMOUNTS = Extractor("amount", amounts, 1)
 CHAIN = (KEYWORDS, RULES, AMOUNTS)
+_ANNOUNCING_CHARS = 4  # a clause such as 对了 announces a fact and is none by itself
 _LOOSE = " \t\r\n,，、;；"  # what a cut leaves at the ends of a piece
 _WEIGHTS = {e.name: e.weight for e in CHAIN}
 
@@ -144,7 +145,7 @@ def _by_key(said: str, hits: Sequence[int]) -> list[tuple[str, int]]:
         if any(at <= hit < at + len(clause) for hit in hits):
             if seen and key_of(clause) != key:
                 cuts.append(at)
-            seen, key = True, key_of(clause)
+            seen, key = len(text.normal(clause)) > _ANNOUNCING_CHARS, key_of(clause)
         at += len(clause)
     ends = [*cuts[1:], len(said)]
     parts = [(said[a:b], a) for a, b in zip(cuts, ends, strict=True)]
@@ -198,9 +199,3 @@ def _replaced(key: str, named: dict[str, int]) -> list[str]:
     if key in named:
         return [key]
     return list(named) if ":" not in key and len(named) == 1 else []
-
-
-def symbols_of(facts: Sequence[Fact]) -> tuple[str, ...]:
-    """Canonical ids of the symbols that facts name, each once."""
-    found = (m.symbol.id for f in facts for m in symbols.find(f.text))
-    return tuple(dict.fromkeys(found))

@@ -27,7 +27,7 @@ EMPTY = frozenset({"", NONE, "- (none)", "-"})
 _SACRIFICE = (9, 2, 4, 6, 3, 7, 5, 0, 1, 8)
 
 _NAMES = "|".join(
-    re.escape(h.partition(" (")[0]).replace("\\ &\\ ", r"\s*(?:&|and)\s*") for h in HEADINGS
+    re.escape(h.partition(" (")[0]).replace(re.escape(" & "), r"\s*(?:&|and)\s*") for h in HEADINGS
 )
 _HEADING = re.compile(
     rf"^[ \t]*(?:#{{1,4}}[ \t]*|\*\*[ \t]*)?(?:\d+[.)][ \t]*)?(?P<name>{_NAMES})(?:[ \t]*\([^)\n]*\))?[ \t]*:?"

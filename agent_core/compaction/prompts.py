@@ -96,11 +96,11 @@ def written_out(said: str, record: str, previous: str, part: tuple[int, int]) ->
     if previous:
         parts += [
             _UPDATE.format(where="in <summary> below"),
-            f"<summary>\n{_closed(previous, 'summary')}\n</summary>",
+            f"<summary>\n{_quoted(previous)}\n</summary>",
         ]
     at, of = part
     more = f' part="{at} of {of}"' if of > 1 else ""
-    parts.append(f"<record{more}>\n{_closed(record, 'record')}\n</record>")
+    parts.append(f"<record{more}>\n{_quoted(record)}\n</record>")
     return "\n\n".join(parts)
 
 
@@ -121,6 +121,6 @@ def repair(headings: Sequence[str], items: Sequence[str], over: str) -> str:
     )
 
 
-def _closed(said: str, tag: str) -> str:
-    """The text, in which nothing closes our tag."""
-    return said.replace(f"</{tag}", f"‹/{tag}")
+def _quoted(said: str) -> str:
+    """The text, in which nothing ends a tag of ours."""
+    return said.replace("</record", "‹/record").replace("</summary", "‹/summary")

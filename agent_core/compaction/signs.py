@@ -5,7 +5,7 @@ Each pattern is bounded on both sides, so that a timestamp or a longer number is
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 
 from agent_core import symbols, text
@@ -37,6 +37,7 @@ _CODE = re.compile(
     r"(?<![\w.])(?:(?:60|68|00|30|43|83|87|92)\d{4}(?:\.(?:SH|SZ|BJ|SS))?|\d{4,5}\.HK|\$[A-Z]{1,5})(?![\w]|\.\d)",
     re.ASCII,
 )
+_DECIMAL = re.compile(r"\d\.$")  # before a code: it is the rest of a number
 _PATH = re.compile(
     r"(?<![\w/.:])(?:[\w.-]{1,64}/){0,12}[\w-][\w.-]{0,79}"
     r"\.(?:py|pyi|js|ts|tsx|jsx|go|rs|java|c|h|cpp|sql|md|txt|csv|tsv|json|jsonl|ya?ml|toml|ini|cfg|log|sh|ipynb|html"
@@ -65,7 +66,9 @@ _DULL = frozenset(
 def codes(said: str, limit: int | None = SCANNED_CHARS) -> list[str]:
     """Canonical ids of the symbols that a text names, and codes that look like one, in order, each once."""
     seen = said if limit is None else said[:limit]
-    named = symbols.find(seen)
+    named = [
+        m for m in symbols.find(seen) if not _DECIMAL.search(seen, max(m.start - 8, 0), m.start)
+    ]
     found = [(m.start, m.symbol.id) for m in named]
     known = {at for m in named for at in range(m.start, m.end)}
     found += [(m.start(), m[0].lstrip("$")) for m in _CODE.finditer(seen) if m.start() not in known]
@@ -75,6 +78,26 @@ def codes(said: str, limit: int | None = SCANNED_CHARS) -> list[str]:
 def paths(said: str) -> list[str]:
     """Names and paths of files in a text, in order, each once."""
     return list(dict.fromkeys(m[0] for m in _PATH.finditer(said[:SCANNED_CHARS])))
+
+
+def codes_of(texts: Sequence[str], limit: int = 24) -> tuple[str, ...]:
+    """The symbols of many texts, those named last first, each once."""
+    return _newest(texts, codes, limit)
+
+
+def paths_of(texts: Sequence[str], limit: int = 24) -> tuple[str, ...]:
+    """The paths of many texts, those named last first, each once."""
+    return _newest(texts, paths, limit)
+
+
+def _newest(texts: Sequence[str], find: Callable[[str], list[str]], limit: int) -> tuple[str, ...]:
+    found: dict[str, None] = {}
+    for said in reversed(texts):
+        for sign in reversed(find(said)):
+            found.setdefault(sign)
+        if len(found) >= limit:
+            break
+    return tuple(found)[:limit]
 
 
 def is_important(said: str, terms: Iterable[str] = IMPORTANT) -> bool:
