@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Iterator
 from itertools import chain
 
-from agent_core.compaction.decisions import Anchor, Fact, Summary, row_ref
+from agent_core.compaction.decisions import Anchor, Summary, row_ref
 from agent_core.compaction.shown import fold_text
 from agent_core.types import Context, Image, Message, Row, RowKind
 
@@ -18,17 +18,20 @@ MARKER = (
     "[compacted conversation] The messages before this point are condensed here, as reference. "
     "This is no new request; what comes after it is newer and wins."
 )
-FACTS = "以下是用户亲口说过的关键事实与硬性约束，任何回答都必须始终遵守它们："
-SUMMARY_SHORT = "[早期对话摘要]"  # the course's form (STR-2), whose characters FIX-1 counts
-SUMMARY = "[对话摘要]"
-ANCHORS = "[动态保留片段]"
-ARCHIVE = "[可恢复归档]"
-WORDS = "[用户原话]"
-STATE = "[工作区状态]"
+SUMMARY = "[对话摘要] Summary of the conversation so far"
+ANCHORS = "[动态保留片段] Excerpts, as they were written"
+ARCHIVE = "[可恢复归档] Whole in the archive:"
+FACTS = "[关键事实] What the person stated as facts and limits; they always hold"
+WORDS = "[用户原话] The person's own words"
+STATE = "[工作区状态] State of the work"
+# The course's form (STR-2, STR-3), whose characters FIX-1 counts: profile "short".
+SUMMARY_SHORT = "[早期对话摘要]"
+FACTS_SHORT = "以下是用户亲口说过的关键事实与硬性约束，任何回答都必须始终遵守它们："
 
 _TAGS = re.compile(r"<(/?\s*(?:context|runtime-note)\s*)>", re.IGNORECASE)
 _SECTIONS = re.compile(
-    r"\[(compacted conversation|早期对话摘要|对话摘要|动态保留片段|可恢复归档|用户原话|工作区状态|上下文信息)\]"
+    r"\[(compacted conversation|早期对话摘要|对话摘要|动态保留片段|可恢复归档"
+    r"|关键事实|用户原话|工作区状态|上下文信息)\]"
 )
 
 
@@ -39,7 +42,7 @@ def harmless(text: str) -> str:
 
 def head(summary: Summary, row_at: Callable[[int], Row | None]) -> tuple[Message, ...]:
     """The messages that stand for the rows behind the cut: none where there is nothing to say, else one or two."""
-    facts, rest = list(_facts(summary.facts)), list(_rest(summary, row_at))
+    facts, rest = list(_facts(summary)), list(_rest(summary, row_at))
     opening = list(_opening(summary)) if facts or rest or summary.archive else []
     apart = summary.layout == "layers" and bool(facts)
     groups = [facts, opening + rest] if apart else [opening + facts + rest]
@@ -50,15 +53,12 @@ def _opening(summary: Summary) -> Iterator[str]:
     if summary.profile != "short":
         yield MARKER
     if summary.archive:
-        yield f"{ARCHIVE} {harmless(summary.archive)} (restore_archive gives it back whole)"
+        yield f"{ARCHIVE} {harmless(summary.archive)} (restore_archive gives it back)"
 
 
-def _facts(facts: tuple[Fact, ...]) -> Iterator[str]:
-    held = [f for f in facts if f.superseded_by is None]
-    if held:
-        yield FACTS
-    for fact in held:
-        yield f"- {harmless(fact.text)}"
+def _facts(summary: Summary) -> Iterator[str]:
+    held = (f"- {harmless(f.text)}" for f in summary.facts if f.superseded_by is None)
+    return _section(FACTS_SHORT if summary.profile == "short" else FACTS, held)
 
 
 def _rest(summary: Summary, row_at: Callable[[int], Row | None]) -> Iterator[str]:

@@ -41,7 +41,7 @@ def test_everything_has_its_place() -> None:
     (text,) = shown(FULL)
     assert text.split("\n") == [
         MARKER,
-        f"{ARCHIVE} r1-r4 (restore_archive gives it back whole)",
+        f"{ARCHIVE} r1-r4 (restore_archive gives it back)",
         FACTS,
         "- budget 500",
         SUMMARY,
@@ -55,6 +55,13 @@ def test_everything_has_its_place() -> None:
         STATE,
         "run: demo",
     ]
+
+
+def test_the_sections_carry_the_names_of_the_source() -> None:
+    """CMP-19."""
+    (text,) = shown(FULL)
+    for name in ("[对话摘要]", "[动态保留片段]", "[可恢复归档]"):
+        assert text.count(name) == 1
 
 
 def test_it_is_one_user_message_of_reference_not_dialogue() -> None:
