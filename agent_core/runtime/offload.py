@@ -20,7 +20,8 @@ PREVIEW_CHARS = 2_000
 REF_DIGITS = 16  # of the blob's id in a reference
 LONG = 100_000  # characters from which this is worth a thread: more than 20 ms of work
 _SEEN = 2_000  # characters by which binary data is told from text
-_MANY = 0.1  # share of characters that no text has
+_MANY = 0.1  # share of characters that no text has, and how many there must be: a text may be broken in places
+_LEAST = 16
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 # A string is skipped as a whole, so that only bare words are replaced.
 _NOT_JSON = re.compile(r'("(?:[^"\\]|\\.)*+")|-?\b(?:NaN|Infinity)\b')
@@ -84,7 +85,7 @@ def clean(content: str) -> str:
 
 def _is_binary(content: str) -> bool:
     seen = content[:_SEEN]
-    return bool(seen) and len(_CONTROL.findall(seen)) > _MANY * len(seen)
+    return len(_CONTROL.findall(seen)) > max(_LEAST, _MANY * len(seen))
 
 
 def _binary(content: str, whole: NewBlob) -> str:
