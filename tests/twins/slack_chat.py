@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from tests.twins.slack_rules import TEXT_LIMIT, check_blocks, mrkdwn_of, strays
-from tests.twins.slack_state import BOT_USER, ApiError, Json, Post, State
+from tests.twins.slack_state import BOT_USER, ApiError, Json, Post, Room, State
 
 
 class Chat:
@@ -14,6 +14,7 @@ class Chat:
         self.state = state
         self.violation = violation
         self.streams = True  # whether the workspace has chat.startStream
+        self.stream_blocks = True  # whether streams take chunks of blocks
         self.tables = True  # whether it takes table blocks
 
     def _content(self, args: Json) -> tuple[str, list[Json]]:
@@ -49,8 +50,14 @@ class Chat:
         post.metadata, post.by_bot = args.get("metadata") or {}, True
         post.unfurl = args.get("unfurl_links") is not False
         post.texts = [post.shown]
-        room.posts[post.ts] = post
+        self._appear(room, post)
         return {"channel": room.id, "ts": post.ts, "message": post.body()}
+
+    def _appear(self, room: Room, post: Post) -> None:
+        """A message of the bot ends the status of its assistant thread."""
+        room.posts[post.ts] = post
+        if about := self.state.threads.get((room.id, post.thread or "")):
+            about["status"] = ""
 
     def on_chat_postephemeral(self, args: Json) -> Json:
         room = self.state.writable(str(args.get("channel", "")))
@@ -92,7 +99,7 @@ class Chat:
         ):
             raise ApiError("missing_recipient_user_id")
         post = Post(self.state.ts(), room.id, BOT_USER, "", thread, by_bot=True, streaming=True)
-        room.posts[post.ts] = post
+        self._appear(room, post)
         self._append(post, args)
         return {"channel": room.id, "ts": post.ts}
 
@@ -111,6 +118,9 @@ class Chat:
                 if chunk["status"] not in {"pending", "in_progress", "complete", "error"}:
                     raise ApiError("invalid_chunks")
                 post.tasks[chunk["id"]] = chunk
+            elif chunk["type"] == "blocks" and self.stream_blocks:
+                self._check(chunk["blocks"])
+                post.blocks = [*post.blocks, *chunk["blocks"]]
             elif chunk["type"] != "plan_update":
                 raise ApiError("invalid_chunks")
         if any(len(piece) > 12_000 for piece in pieces):
