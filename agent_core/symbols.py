@@ -69,7 +69,7 @@ class _Alias:
 class _Index:
     symbols: dict[str, Symbol]
     by_name: dict[str, list[_Alias]]  # folded alias → those who have it
-    by_first: dict[str, list[_Alias]]  # first folded character → aliases, longest first
+    by_start: dict[str, list[_Alias]]  # first two folded characters → aliases, longest first
 
 
 def find(text: str) -> list[Mention]:
@@ -77,10 +77,12 @@ def find(text: str) -> list[Mention]:
     plain = text.translate(_HALF_WIDTH)
     folded = plain.translate(_FOLD)
     mentions: list[Mention] = []
-    end = 0
+    end, names = 0, _index().by_start
     for start in _START.finditer(folded):
         at = start.start()
-        alias = _longest_at(plain, folded, at) if at >= end else None
+        if at < end or folded[at : at + 2] not in names:
+            continue
+        alias = _longest_at(plain, folded, at)
         if alias is not None:
             end = at + len(alias.folded)
             mentions.append(Mention(alias.symbol, at, end, text[at:end]))
@@ -132,7 +134,7 @@ def _matches(key: str) -> Iterator[tuple[int, int, Symbol]]:
 
 
 def _longest_at(plain: str, folded: str, at: int) -> _Alias | None:
-    for alias in _index().by_first.get(folded[at], ()):
+    for alias in _index().by_start.get(folded[at : at + 2], ()):
         if not folded.startswith(alias.folded, at) or not _stands_alone(folded, at, alias.folded):
             continue
         if alias.exact and not plain.startswith(alias.written, at):
@@ -171,8 +173,8 @@ def _index() -> _Index:
         for alias in _aliases(symbol, aliases):
             index.by_name.setdefault(alias.folded, []).append(alias)
             if len(alias.folded) > 1:
-                index.by_first.setdefault(alias.folded[0], []).append(alias)
-    for bucket in index.by_first.values():
+                index.by_start.setdefault(alias.folded[:2], []).append(alias)
+    for bucket in index.by_start.values():
         bucket.sort(key=lambda alias: (-len(alias.folded), not alias.exact))
     return index
 

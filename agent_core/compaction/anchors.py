@@ -55,18 +55,28 @@ def pick(
         has_code: whether a text names a symbol (ANC-5); anything true counts.
         leave_out: rows that are shown anyway.
     """
-    found = [(row, said) for row in rows if (said := text.one_line(spoken(row)))]
+    found = [(row, said) for row in rows if (said := text.one_line(mend(spoken(row))))]
     terms = tuple(important)
-    scored = []
-    for at, (row, said) in enumerate(found):
-        if row.seq not in leave_out:
-            seen = said[: signs.SCANNED_CHARS]
-            scored.append(
-                (_score(row, seen, weights, terms, has_code) + at / len(found), row, said)
-            )
-    best = sorted(scored, key=lambda s: (-s[0], -s[1].seq))[:limit]
-    best.sort(key=lambda s: s[1].seq)
-    return tuple(Anchor(row.seq, _ROLES[row.kind], mend(said[:chars])) for _, row, said in best)
+    cheap = [
+        (_known(row, said, weights, terms) + at / len(found), row, said)
+        for at, (row, said) in enumerate(found)
+        if row.seq not in leave_out
+    ]
+    cheap.sort(key=_rank)
+    best: list[tuple[float, Row, str]] = []
+    for score, row, said in cheap:
+        # Symbols and paths are slow to find: they are looked for only where they could still win a place.
+        if len(best) >= limit and (not best or score + weights.code + weights.path < best[-1][0]):
+            break
+        best.append((score + _named(said, weights, has_code), row, said))
+        best = sorted(best, key=_rank)[:limit]
+    best.sort(key=lambda scored: scored[1].seq)
+    return tuple(Anchor(row.seq, _ROLES[row.kind], said[:chars]) for _, row, said in best)
+
+
+def _rank(scored: tuple[float, Row, str]) -> tuple[float, int]:
+    """Best first; of equals the later."""
+    return -scored[0], -scored[1].seq
 
 
 def spoken(row: Row) -> str:
@@ -84,16 +94,13 @@ def spoken(row: Row) -> str:
             return ""
 
 
-def _score(
-    row: Row,
-    said: str,
-    weights: Weights,
-    important: Sequence[str],
-    has_code: Callable[[str], object],
-) -> float:
+def _known(row: Row, said: str, weights: Weights, important: Sequence[str]) -> float:
     score = weights.user if row.kind is RowKind.USER else 0.0
     score += weights.tool if row.kind is RowKind.RESULT else 0.0
     score += weights.calls if row.message.calls else 0.0
-    score += weights.code if has_code(said) else 0.0
-    score += weights.path if signs.paths(said) else 0.0
     return score + (weights.important if signs.is_important(said, important) else 0.0)
+
+
+def _named(said: str, weights: Weights, has_code: Callable[[str], object]) -> float:
+    score = weights.code if has_code(said[: signs.SCANNED_CHARS]) else 0.0
+    return score + (weights.path if signs.paths(said) else 0.0)

@@ -45,7 +45,7 @@ _WEIGHTS = {e.name: e.weight for e in CHAIN}
 _QUOTED = re.compile(
     r"<(recalled-memories|relevant-memories|context|runtime-note|tool_result|quote)>.*?(?:</\1>|\Z)"
     r"|\[content of the attached file [^\]\n]*\]\n(`{3,})\n.*?(?:\n\2(?!`)|\Z)"
-    r"|^\[attached file: [^\]\n]*\][^\n]*$|^\s*>[^\n]*$",
+    r"|^\[attached file: [^\]\n]*\][^\n]*$|^[ \t]*>[^\n]*$",
     re.DOTALL | re.MULTILINE,
 )
 _OWN = re.compile(r"<current-user-message>(.*?)(?:</current-user-message>|\Z)", re.DOTALL)

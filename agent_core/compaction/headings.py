@@ -9,7 +9,7 @@ GOAL = "Goal"
 CONSTRAINTS = "Constraints & Preferences"
 CRITICAL = "Critical Context"
 # CMP-12
-HEADINGS = (
+HEADINGS: tuple[str, ...] = (
     GOAL,
     CONSTRAINTS,
     "Progress",
@@ -60,7 +60,7 @@ def parsed(said: str) -> dict[str, str]:
 
 def written(sections: dict[str, str]) -> str:
     """The sections as one text, all ten, in order; an empty one says so."""
-    return "\n\n".join(f"## {h}\n{sections.get(h, '') or NONE}" for h in HEADINGS)
+    return "\n\n".join(f"## {h}\n{_body(sections.get(h, ''))}" for h in HEADINGS)
 
 
 def arranged(said: str) -> str:
@@ -109,6 +109,11 @@ def cut_chars(said: str, limit: int) -> str:
             break
         kept += sentence
     return kept.strip() or text.clip(said.strip(), limit)
+
+
+def _body(said: str) -> str:
+    """A body in which no line passes for a heading when it is read again."""
+    return _HEADING.sub(lambda m: f"- {m[0].strip()}" if _is_heading(m) else m[0], said) or NONE
 
 
 def _headings(said: str) -> list[re.Match[str]]:

@@ -96,8 +96,9 @@ async def summarise(
             the caller keeps everything as it was (CMP-14).
     """
     maker = _Maker(job, asking.Calls(model, limits))
+    clock = asyncio.timeout(limits.total)
     try:
-        async with asyncio.timeout(limits.total) as clock:
+        async with clock:
             said = await maker.make()
     except TimeoutError:
         if not clock.expired():
