@@ -13,16 +13,18 @@ from typing import Any
 
 from channels.base import Receipt
 from channels.errors import ChannelError, FloodLimited, Gone, Refused, Unreachable
-from channels.slack.calls import Calls
+from channels.slack.calls import Answer, Calls
 from channels.slack.config import SlackConfig
 from channels.slack.errors import UNFIT, code_of
 from channels.slack.look import preview_id
 from channels.slack.progress import is_empty, shown, status, task
-from channels.slack.render import PART, Content
+from channels.slack.render import PART, Content, keyboard
 from channels.slack.send import Sender
 from channels.types import Address, Preview, Step
 
 log = logging.getLogger(__name__)
+
+NO_BLOCKS = UNFIT | {"invalid_chunks"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,18 +216,28 @@ class Stream:
     async def _begin(self, chunks: list[dict[str, Any]]) -> None:
         address = self._place.address
         user, team = self._place.recipient or (None, None)
+        start = {
+            "channel": address.chat,
+            "thread_ts": address.thread,
+            "recipient_user_id": user,
+            "recipient_team_id": team,
+        }
+        # The buttons stand above the text, since what is appended stays where it is; the final text replaces all.
+        buttons = keyboard(self._newest.buttons)
+        head = [{"type": "blocks", "blocks": buttons}] if buttons else []
         with self._first():
-            answer = await self._calls.into(
-                address.chat,
-                "chat.startStream",
-                channel=address.chat,
-                thread_ts=address.thread,
-                recipient_user_id=user,
-                recipient_team_id=team,
-                chunks=chunks,
-            )
+            try:
+                answer = await self._started(start | {"chunks": [*head, *chunks]})
+            except Refused as e:
+                if not head or code_of(e) not in NO_BLOCKS:
+                    raise
+                log.info("a stream in %s takes no buttons: %s", address, e)
+                answer = await self._started(start | {"chunks": chunks})
             self._ts, self._open = str(answer["ts"]), True
             await self._receipt.shown(self._ts, final=False)
+
+    async def _started(self, args: dict[str, Any]) -> Answer:
+        return await self._calls.into(self._place.address.chat, "chat.startStream", **args)
 
     async def _end_stream(self) -> None:
         self._native = False

@@ -99,8 +99,8 @@ class Chat:
         ):
             raise ApiError("missing_recipient_user_id")
         post = Post(self.state.ts(), room.id, BOT_USER, "", thread, by_bot=True, streaming=True)
+        self._append(post, args)  # what is refused leaves nothing behind
         self._appear(room, post)
-        self._append(post, args)
         return {"channel": room.id, "ts": post.ts}
 
     def _streaming(self, args: Json) -> Post:

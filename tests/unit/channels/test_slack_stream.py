@@ -50,6 +50,38 @@ async def test_a_quick_answer_costs_one_post() -> None:
         assert [c.path for c in r.twin.calls[before:]] == ["/api/chat.postMessage"]
 
 
+async def test_a_native_stream_has_a_stop_button_until_the_answer_is_there() -> None:
+    async with rig() as r:
+        address, receipt = await asked(r), MemoryReceipt()
+        stream = open_stream(r, address, receipt)
+        await stream.show(Preview("The answer begins", buttons=STOP))
+        (post,) = await r.twin.wait_replies("C1", thread=address.thread)
+        assert post.streaming
+        assert [b["label"] for b in post.buttons] == ["Stop"]
+        r.twin.press("C1", post.ts, "Stop")
+        pressed = (await r.inbound(3))[-1]
+        assert (pressed.text, pressed.address) == ("stop:1", address)
+        await stream.show(Preview("The answer begins, and goes on", buttons=STOP))
+        await settle()
+        assert len(post.buttons) == 1
+        await stream.close()
+        await finish(r, address, receipt, "The answer.")
+        assert (post.shown, post.buttons) == ("The answer.", [])
+
+
+async def test_where_streams_take_no_buttons_they_go_without() -> None:
+    async with rig() as r:
+        r.twin.api.stream_blocks = False
+        address, receipt = await asked(r), MemoryReceipt()
+        stream = open_stream(r, address, receipt)
+        await stream.show(Preview("The answer begins", buttons=STOP))
+        (post,) = await r.twin.wait_replies("C1", thread=address.thread)
+        assert (post.streaming, post.buttons) == (True, [])
+        await stream.close()
+        await finish(r, address, receipt, "The answer.")
+        assert len(r.twin.replies("C1", address.thread)) == 1
+
+
 async def test_a_direct_message_shows_one_message_that_is_updated() -> None:
     async with rig() as r:
         receipt = MemoryReceipt()
