@@ -23,6 +23,7 @@ IN_LANE = frozenset(
     }
     | {"remind", "link"}
 )
+ALIASES = {"reset": "new", "newsession": "new"}  # what people know from other gateways (CHN-2)
 LATE = "late"  # of our own rows: a decision that came after its turn had ended
 COMMANDS = AT_ONCE | IN_LANE
 _COMMAND = re.compile(r"[/!]([a-z][a-z0-9_]{0,31})(?:\s+(.*))?\s*", re.IGNORECASE | re.DOTALL)
@@ -46,6 +47,7 @@ def route(text: str, kind: Kind = Kind.MESSAGE) -> Route:
     if match is None:
         return Route("turn")
     name, rest = match[1].lower(), (match[2] or "").strip()
+    name = ALIASES.get(name, name)
     if name in AT_ONCE:
         return Route("at_once", name, rest)
     if name in IN_LANE:

@@ -15,6 +15,8 @@ from gateway.router import AT_ONCE, COMMANDS, IN_LANE, Route, route
         ("!stop", Route("at_once", "stop")),
         ("  /STOP \n", Route("at_once", "stop")),
         ("/new", Route("lane", "new")),
+        ("/reset", Route("lane", "new")),
+        ("!newsession", Route("lane", "new")),
         ("/model  openai/gpt ", Route("lane", "model", "openai/gpt")),
         ("/preset\ndesk", Route("lane", "preset", "desk")),
         ("/start payload", Route("at_once", "start", "payload")),
