@@ -87,8 +87,60 @@ def test_objects_are_shown_as_clean_text():
 
 
 @pytest.mark.parametrize(
+    ("text", "clean"),
+    [
+        (
+            '{"password": "hunter2", "max_tokens": 4096}',
+            f'{{"password": "{MASK}", "max_tokens": 4096}}',
+        ),
+        ('{\\"api_key\\": \\"abc1234\\"}', f'{{\\"api_key\\": \\"{MASK}\\"}}'),
+        ("GET /x?api_key=abc123def&y=1", f"GET /x?api_key={MASK}&y=1"),
+        ("/b?token=abcdef0123456789abcdef&z", f"/b?token={MASK}&z"),
+        ("access_token=xyz12345", f"access_token={MASK}"),
+        ('botToken: "abcdefgh"', f'botToken: "{MASK}"'),
+        ("密码：hunter22", f"密码：{MASK}"),
+        ("SECRET_KEY: abc12345", f"SECRET_KEY: {MASK}"),
+        ("Set-Cookie: sid=abc123456; Path=/", f"Set-Cookie: {MASK}; Path=/"),
+        ('{"Authorization": "Basic YWxpY2U6eA=="}', f'{{"Authorization": "{MASK}"}}'),
+    ],
+)
+def test_what_stands_under_a_secrets_name_in_a_text_is_replaced(text: str, clean: str):
+    """SCR-2, SCR-3: in JSON, settings, forms and addresses; once cleaned, it stays as it is."""
+    assert Redactor().text(text) == clean
+    assert Redactor().text(clean) == clean
+
+
+@pytest.mark.parametrize(
+    "key",
+    [
+        *("api_key", "apiKey", "X-Api-Key", "access_token", "bot_token", "botToken", "PASSWORD"),
+        *("client_secret", "Set-Cookie", "cookies", "authorization", "private_key", "passwords"),
+    ],
+)
+def test_secret_keys_are_known_however_they_are_written(key: str):
+    """SCR-2: recursive, whatever the case, also for each text of a list."""
+    assert Redactor().value({"a": [{key: "x"}]}) == {"a": [{key: MASK}]}
+    assert Redactor().value({key: ["x", 1]}) == {key: [MASK, 1]}
+
+
+@pytest.mark.parametrize(
+    "key", ["input_tokens", "output_tokens", "context_budget_tokens", "tokens", "key", "keyboard"]
+)
+def test_counters_and_other_keys_stay(key: str):
+    """SCR-3."""
+    assert Redactor().value({key: "12"}) == {key: "12"}
+
+
+@pytest.mark.parametrize(
     "text",
     [
+        '{"token": "BTC"}',
+        '{"token": "0xdac17f958d2ee523a2206206994597c13d831ec7"}',
+        "password: required",
+        "the token count: 123456",
+        "tokens=1234567",
+        "input_token: 123456789",
+        "my password is a secret: never tell",
         "task-0123456789abcdef0123456789",
         "risk-adjusted-return-on-capital",
         "12:30:45",

@@ -86,6 +86,36 @@ async def test_migrations_go_both_ways_with_rows_in_the_tables(
     assert (before, after) == (None, HEAD)
 
 
+async def test_rows_of_the_revision_before_are_kept_and_read(database_url: str) -> None:
+    """0003: a call that was paid for earlier has no price without a cache, and wrote nothing for an hour."""
+    await asyncio.to_thread(migrate, database_url, "0002")
+    engine = create_engine(database_url)
+    with engine.begin() as conn:
+        conn.execute(
+            text(
+                "insert into session (id, owner, title, created_at)"
+                " values ('s1', 'telegram_1', '', '2026-01-01 00:00:00+00')"
+            )
+        )
+        conn.execute(
+            text(
+                "insert into usage (turn_id, session_id, owner, model, input_tokens, output_tokens,"
+                " cache_read_tokens, cache_write_tokens, usd, at)"
+                " values (1, 's1', 'telegram_1', 'm', 1, 2, 3, 4, 0.5, '2026-01-01 00:00:00+00')"
+            )
+        )
+    before, after = await asyncio.to_thread(migrate, database_url)
+    assert (before, after) == ("0002", HEAD)
+    query = text("select usd, cache_write_tokens, cache_write_1h_tokens, usd_uncached from usage")
+    with engine.begin() as conn:
+        assert tuple(conn.execute(query).one()) == (0.5, 4, 0, None)
+    await asyncio.to_thread(migrate, database_url, "0002")
+    await asyncio.to_thread(migrate, database_url)
+    with engine.begin() as conn:
+        assert tuple(conn.execute(query).one()) == (0.5, 4, 0, None)
+    engine.dispose()
+
+
 async def set_revision(url: str, value: str) -> None:
     database = await open_database(url)
     await database.write(

@@ -97,7 +97,7 @@ async def test_a_sub_agents_events_belong_to_its_session_and_the_turn(db: Databa
 
 async def test_what_no_json_holds_becomes_text(db: Database) -> None:
     journal = await Office(db).open()
-    journal.trace("request", at=START, rows={"b", "b"})
+    journal.trace("request", at=START, rows={"b"})
     await journal.append([row()])
     (found,) = await events(db, journal.turn_id)
     assert found.fields == {"at": str(START), "rows": ["b"]}
@@ -204,7 +204,8 @@ async def test_what_caching_saved_is_stored_with_each_call(db: Database) -> None
 
 
 @pytest.mark.parametrize(
-    ("written", "days"), [("14d", 14), ("2w", 14), ("48h", 2), ("1440 m", 1), (None, None), ("", None)]
+    ("written", "days"),
+    [("14d", 14), ("2w", 14), ("48h", 2), ("1440 m", 1), (None, None), ("", None)],
 )
 def test_spans_are_read_as_they_are_written(written: object, days: int | None) -> None:
     found = Retention.model_validate({"traces": written}).traces
