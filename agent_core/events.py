@@ -128,6 +128,30 @@ class Used:
 
 
 @dataclass(frozen=True, slots=True)
+class Compacted:
+    """The view was made smaller (CMP-34); `before` and `after` are estimated tokens of the request.
+
+    `summary`: older rows are now shown as a summary; else results were cleared or texts folded. `problem` says what went
+    wrong with a summary, "" for nothing (CMP-15).
+    """
+
+    before: int
+    after: int
+    summary: bool
+    topic: str = ""
+    problem: str = ""
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ContextOverflow:
+    """Even compacted, the request was too long: so many `decisions` left rows out or clipped them (CMP-25)."""
+
+    decisions: int
+    agent: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class TurnEnded:
     """The one terminal event of a turn (EVT-8).
 
@@ -153,5 +177,7 @@ Event = (
     | AgentFinished
     | Steered
     | Used
+    | Compacted
+    | ContextOverflow
     | TurnEnded
 )

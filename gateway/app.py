@@ -23,6 +23,7 @@ from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
+from gateway.redact import Redactor
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.schema import open_database
@@ -71,7 +72,7 @@ async def build(settings: Settings) -> Core:
 
 
 def _wire(settings: Settings, db: Database) -> Core:
-    clock = SystemClock()
+    clock, redactor = SystemClock(), Redactor(settings.secrets())
     registry = toolbox()
     models = ModelHouse(settings.models, clock)
     teams = _teams(settings, registry)
@@ -106,6 +107,8 @@ def _wire(settings: Settings, db: Database) -> Core:
         groups=settings.groups,
         asking=asking,
         asked=expiry.changed,
+        redactor=redactor,
+        policy=settings.context.policy,
     )
     runner = TurnRunner(turns, commands, scheduled=timer.wake)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
@@ -121,6 +124,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         channels.get,
         decisions,
         asking,
+        redactor,
     )
     desk = LocalDesk(db, clock, senders, engine)
     return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry, desk)

@@ -13,9 +13,12 @@ from sqlalchemy import Connection, update
 from agent_core.storage.tables import Turn
 from channels.types import Address, Author
 from gateway import (
+    commands_archive,
+    commands_context,
     commands_link,
     commands_remind,
     commands_session,
+    commands_usage,
     conversation,
     identity,
     inbox,
@@ -37,7 +40,21 @@ from gateway.texts import has, say
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 MENU = (
     *("new", "stop", "status", "sessions", "resume", "fork", "undo", "retry"),
-    *("model", "preset", "thinking", "language", "remind", "link", "approve", "deny", "help"),
+    *(
+        "model",
+        "preset",
+        "thinking",
+        "language",
+        "remind",
+        "link",
+        "usage",
+        "why",
+        "compact",
+        "archive",
+        "approve",
+        "deny",
+        "help",
+    ),
 )
 
 
@@ -89,6 +106,9 @@ class Commands:
             **commands_session.handlers(),
             **commands_remind.handlers(),
             **commands_link.handlers(),
+            **commands_archive.handlers(),
+            **commands_context.handlers(),
+            **commands_usage.handlers(),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:

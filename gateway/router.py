@@ -20,8 +20,9 @@ IN_LANE = frozenset(
         "retry",
         "thinking",
         "language",
+        "usage",
     }
-    | {"remind", "link"}
+    | {"remind", "link", "compact", "why", "archive"}
 )
 ALIASES = {"reset": "new", "newsession": "new"}  # what people know from other gateways (CHN-2)
 LATE = "late"  # of our own rows: a decision that came after its turn had ended

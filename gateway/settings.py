@@ -39,6 +39,7 @@ from gateway.settings_file import Source, collect
 from gateway.settings_groups import Groups
 from gateway.settings_judge import judge
 from gateway.settings_models import Models
+from gateway.settings_retention import Retention
 from gateway.settings_yaml import Document
 
 
@@ -61,20 +62,15 @@ class Http(Section):
 class Context(Section):
     """How long conversations are kept within a model's window."""
 
-    policy: Annotated[str, only("economic")] = "economic"
+    policy: Literal["economic", "eager", "window_reserve", "layered", "summary", "truncate"] = (
+        "economic"
+    )
 
 
 class Memory(Section):
     """Memory across sessions."""
 
     enabled: Annotated[bool, only(True)] = True
-
-
-class Retention(Section):
-    """How long by-products are kept."""
-
-    traces: Annotated[str, only("14d")] = "14d"
-    archives: Annotated[str | None, only(None)] = None
 
 
 class RateLimit(Section):

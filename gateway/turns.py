@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from agent_core.compaction.strategies import DEFAULT, POLICIES
+from agent_core.compaction.view import View
 from agent_core.errors import Fenced, Reload
 from agent_core.ports import Clock, Transcriber
 from agent_core.runtime.run import Person
@@ -32,6 +34,7 @@ from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbox import REPLY, Receipt
 from gateway.questions import Desk
 from gateway.reasoning import quoted
+from gateway.redact import Redactor
 from gateway.sender import Sender
 from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
@@ -42,7 +45,7 @@ from gateway.turn_files import TurnFiles
 from gateway.waiting import AskingLanes
 
 log = logging.getLogger(__name__)
-RECENT = 64  # sessions whose rows stay in memory
+RECENT = 2_000  # rows of idle sessions that stay in memory, in all: a few MB
 ATTEMPTS = 3  # starts that one turn may break before it is set aside (hermes#7536)
 
 
@@ -69,10 +72,12 @@ class Turns:
     asking: AskingLanes = field(default_factory=AskingLanes)
     asked: Callable[[], None] = lambda: None
     transcriber: Callable[[], Transcriber | None] = lambda: None
+    redactor: Redactor = field(default_factory=Redactor)
     fresh: set[str] = field(default_factory=set)
     said: dict[str, Callable[[], str]] = field(default_factory=dict)
     _media: Media = field(init=False)
-    _recent: OrderedDict[str, tuple[Row, ...]] = field(default_factory=OrderedDict)
+    policy: str = DEFAULT
+    _recent: OrderedDict[str, View] = field(default_factory=OrderedDict)
     _since: dt.datetime = field(init=False)
 
     def __post_init__(self) -> None:
@@ -81,7 +86,8 @@ class Turns:
 
     def known(self, session_id: str) -> tuple[Row, ...]:
         """Rows of a session that are in memory."""
-        return self._recent.get(session_id, ())
+        view = self._recent.get(session_id)
+        return () if view is None else view.rows
 
     async def run(self, begun: Begun, *, stop: bool, said: str = "") -> Progress:
         """Run the turn to its end, or `stop` it; `said` is what was streamed before the stop.
@@ -121,7 +127,7 @@ class Turns:
                 row_id, draft = journal.ready
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
             await mark.end(journal.status)
-        self._remember(journal)
+        self._remember(journal, turn.view)
         return Progress.AGAIN if journal.more else Progress.IDLE
 
     async def _forgive(self, begun: Begun) -> None:
@@ -131,11 +137,13 @@ class Turns:
         except AWAY as e:
             log.warning("attempt_counted", extra={"turn": begun.turn_id, "reason": str(e)})
 
-    def _remember(self, journal: TurnJournal) -> None:
-        """Keep the rows of the sessions that ran last, so that a next turn reads only what is new."""
-        self._recent[journal.session_id] = journal.stored
+    def _remember(self, journal: TurnJournal, view: View | None) -> None:
+        """Keep the views of the sessions that ran last, so that a next turn reads only what is new."""
+        if view is None:
+            return
+        self._recent[journal.session_id] = view
         self._recent.move_to_end(journal.session_id)
-        if len(self._recent) > RECENT:
+        while len(self._recent) > 1 and sum(len(v.rows) for v in self._recent.values()) > RECENT:
             self._recent.popitem(last=False)
 
     async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
@@ -145,7 +153,8 @@ class Turns:
             await turn.quarantine()
         else:
             self.said[begun.lane.id] = lambda: turn.said
-            await turn.run()
+            topic = begun.compacts
+            await (turn.run() if topic is None else turn.compact(topic))
             self.said.pop(begun.lane.id, None)
 
     async def _prepare(
@@ -167,7 +176,16 @@ class Turns:
             problem = say("model_missing", language, name=name)
             model = "demo"
             await self.models.prepare([model])
-        turn = Turn(self.services, team, journal, person, delivery.emit, model, begun.checkpoints)
+        turn = Turn(
+            self.services,
+            team,
+            journal,
+            person,
+            delivery.emit,
+            model,
+            policy=POLICIES[team.context_policy or self.policy],
+            view=self._recent.get(journal.session_id),
+        )
         if problem:
             turn.refuse(problem)
         return turn
@@ -218,7 +236,7 @@ class Turns:
             return True
 
         return TurnJournal(
-            Fence(self.db, self.clock, lane, begun.epoch),
+            Fence(self.db, self.clock, lane, begun.epoch, redactor=self.redactor),
             session_id=begun.session_id,
             turn_id=begun.turn_id,
             owner=begun.principal,

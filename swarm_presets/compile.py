@@ -61,6 +61,7 @@ def compile_team(tree: Mapping) -> Team:
         delegation=_delegation(preset.delegation or DelegationPart()),
         title=preset.title or preset.name,
         description=preset.description or "",
+        context_policy=preset.context_policy or "",
     )
 
 

@@ -199,6 +199,9 @@ class DelegationPart(_Part):
     max_delegations: Annotated[int, Field(ge=1, le=200)] | None = None
 
 
+ContextPolicy = Literal["economic", "eager", "window_reserve", "layered", "summary", "truncate"]
+
+
 class PresetFile(_Part):
     """One preset, as written or with everything it inherits."""
 
@@ -213,6 +216,7 @@ class PresetFile(_Part):
     supervisor: SupervisorPart | None = None
     agents: dict[AgentId, AgentPart | None] | None = None
     delegation: DelegationPart | None = None
+    context_policy: ContextPolicy | None = None
 
 
 def schema_json() -> dict[str, Any]:

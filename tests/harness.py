@@ -257,6 +257,7 @@ class Desk:
             horizon=begun.horizon,
             reply=Draft(begun.turn_id, REPLY, begun.item.author, begun.lane.address, ""),
             fresh=fresh,
+            checkpoints=begun.checkpoints,
         )
 
     async def ask(self, words: str, the_team: Team, *, key: str = "m:1:1") -> str:

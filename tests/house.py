@@ -60,7 +60,7 @@ class Watch:
         await asyncio.sleep(0)
 
 
-async def until(true: Callable[[], Any], seconds: float = 5.0) -> None:
+async def until(true: Callable[[], Any], seconds: float = 30.0) -> None:
     """Wait for something that other tasks bring about."""
     async with asyncio.timeout(seconds):
         while not true():

@@ -237,6 +237,8 @@ def _cut(ladder: _Ladder, *, forced: bool) -> int | None:
     """Where a summary cuts: before the tail; None with a note when it is not worth a model call (CMP-11, CMP-22)."""
     view, policy = ladder.view, ladder.policy
     body = _body(view)
+    if not body:
+        return None
     if not forced and len(body) <= policy.tail_messages + 2:
         ladder.notes.append({"left": "summary", "why": "few messages", "messages": len(body)})
         return None

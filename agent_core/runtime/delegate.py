@@ -161,6 +161,9 @@ def _child_run(desk: _Desk, child: Journal, fallback_model: str) -> Run:
         tools=tools,
         label=agent.id,
         streamed="",
+        view=None,
+        prefix=None,
+        compacted=[],
         intents=set(),
         granted={},
         deadline=parent.clock.monotonic() + agent.limits.time,
@@ -208,7 +211,10 @@ async def _close(child: Journal, outcome: Outcome, last: Ended | None) -> None:
         return
     message = last.message if last.text else assistant("(no answer)")
     row = NewRow(
-        RowKind.ASSISTANT, message, ref=last.model, meta=meta | usage_meta(last.last_usage)
+        RowKind.ASSISTANT,
+        message,
+        ref=last.model,
+        meta=meta | usage_meta(last.last_usage, last.estimate),
     )
     await child.append([row], usage=last.last_usage, model=last.model)
 

@@ -17,6 +17,7 @@ from itertools import groupby
 from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolProgress, ToolStarted
 from agent_core.ports import NewBlob
+from agent_core.runtime import trace
 from agent_core.runtime.asking import allowed, asks, consult
 from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
 from agent_core.runtime.offload import LONG, pack
@@ -113,6 +114,8 @@ def _spec(run: Run, call: ToolUse) -> ToolSpec | None:
 
 def _intents(run: Run, calls: Sequence[ToolUse]) -> list[NewRow]:
     run.intents.update(call.id for call in calls)
+    for call in calls:
+        trace.tool_started(run.journal, call.id, call.name, call.args, agent=run.label)
     return [NewRow(RowKind.INTENT, Message("assistant", (call,)), ref=call.id) for call in calls]
 
 
@@ -152,14 +155,29 @@ async def _run_one(
 ) -> Row:
     spec = _spec(run, call)
     if refusal := refusals[call.id]:
-        return await _store(run, _Done(_failure(call, refusal)))
+        return await _refuse(run, call, refusal)
     if spec is None:
-        return await _store(run, _Done(_failure(call, f"There is no tool {call.name!r} here.")))
+        return await _refuse(run, call, f"There is no tool {call.name!r} here.")
     if call.id in started and not spec.idempotent:
-        return await _store(run, _Done(_failure(call, UNKNOWN_OUTCOME)))
+        return await _refuse(run, call, UNKNOWN_OUTCOME)
     if asks(spec) and call.args is not None:
         return await _ask_first(run, call, spec, started)
     return await _carry_out(run, call, spec)
+
+
+async def _refuse(run: Run, call: ToolUse, why: str) -> Row:
+    """Answer a call that is not run."""
+    trace.tool_ended(
+        run.journal,
+        call.id,
+        call.name,
+        call.args,
+        result=why,
+        ms=0,
+        status="refused",
+        agent=run.label,
+    )
+    return await _store(run, _Done(_failure(call, why)))
 
 
 async def _ask_first(run: Run, call: ToolUse, spec: ToolSpec, begun: set[str]) -> Row:
@@ -185,9 +203,19 @@ async def _carry_out(
     done = await _outcome(run, call, spec)
     if meta:
         done = replace(done, meta={**(done.meta or {}), **meta})
-    row = await _store(run, done)
-    seconds = run.clock.monotonic() - began
     result = done.result
+    seconds = run.clock.monotonic() - began
+    trace.tool_ended(
+        run.journal,
+        call.id,
+        call.name,
+        call.args,
+        result=result.content,
+        ms=round(seconds * 1_000),
+        status="error" if result.is_error else "ok",
+        agent=run.label,
+    )
+    row = await _store(run, done)
     run.emit(
         ToolFinished(
             call.id,

@@ -12,7 +12,8 @@ from dataclasses import replace
 from itertools import chain, count
 from typing import cast
 
-from agent_core.assembly.builder import build
+from agent_core.compaction.ladder import Asked
+from agent_core.errors import ContextTooLong
 from agent_core.events import (
     ModelStarted,
     Retrying,
@@ -31,12 +32,14 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
+from agent_core.runtime import trace
+from agent_core.runtime.context import next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.pictures import with_pictures
 from agent_core.runtime.restrict import End, restriction, rounds
 from agent_core.runtime.run import Ended, Reason, Run
-from agent_core.types import Block, NewRow, Row, RowKind, ToolUse, Usage
+from agent_core.types import Block, NewRow, Row, RowKind, Thinking, ToolUse, Usage
 
 _ENDS: dict[str, Reason] = {"end": "done", "max_tokens": "max_tokens", "refusal": "refusal"}
 
@@ -84,21 +87,22 @@ async def _steer(run: Run, rows: list[Row]) -> None:
 
 
 async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
+    """Make the call; one that the provider finds too long is made once more, with a compacted view."""
+    try:
+        return await _call_once(run, rows, None)
+    except ContextTooLong:
+        return await _call_once(run, rows, Asked())
+
+
+async def _call_once(run: Run, rows: Sequence[Row], asked: Asked | None) -> FinishedChunk:
+    seen = await next_request(run, asked)
     info = run.model.info
-    request = build(
-        system=run.agent.prompt,
-        rows=rows,
-        tools=tuple(spec.schema for spec in run.tools.values()),
-        turn_id=run.journal.turn_id,
-        window=info.context_window,
-        max_tokens=min(run.agent.limits.output_tokens, info.max_output_tokens),
-        effort=run.agent.effort,
-        checkpoints=run.checkpoints,
-    )
-    run.streamed = ""
+    run.streamed, run.estimate = "", seen.estimate
     run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
-    finished = await _read(run, await with_pictures(run, request))
+    finished = await _read(run, await with_pictures(run, seen.request))
     run.emit(Used(finished.model, finished.usage, info.context_window, run.label))
+    thoughts = [b.text for b in finished.message.blocks if isinstance(b, Thinking)]
+    trace.thought(run.journal, "\n".join(thoughts), agent=run.label)
     return finished
 
 
@@ -154,23 +158,30 @@ async def _store_calls(
         run.streamed = ""
         run.emit(StreamReset("a tool call follows", run.label))
     row = NewRow(
-        RowKind.ASSISTANT, finished.message, ref=finished.model, meta=usage_meta(finished.usage)
+        RowKind.ASSISTANT,
+        finished.message,
+        ref=finished.model,
+        meta=usage_meta(finished.usage, run.estimate),
     )
     intents = first_intents(run, rows, finished.message) if dispatch else []
     rows += await run.journal.append([row, *intents], usage=finished.usage, model=finished.model)
 
 
-def usage_meta(usage: Usage) -> dict[str, object]:
-    """Usage as it is kept in a row's meta, so that a resumed run knows what was paid."""
-    return {
-        "usage": [
-            usage.input_tokens,
-            usage.output_tokens,
-            usage.cache_read_tokens,
-            usage.cache_write_tokens,
-            usage.usd,
-        ]
-    }
+def usage_meta(usage: Usage, estimate: int = 0) -> dict[str, object]:
+    """Usage as it is kept in a row's meta, so that a resumed run knows what was paid.
+
+    `estimate` is that of the request, by which later estimates are corrected (TOK-10).
+    """
+    counted = [
+        usage.input_tokens,
+        usage.output_tokens,
+        usage.cache_read_tokens,
+        usage.cache_write_tokens,
+        usage.usd,
+        usage.cache_write_1h_tokens,
+        usage.usd_uncached,
+    ]
+    return {"usage": counted, "estimate": estimate} if estimate else {"usage": counted}
 
 
 def used(rows: Sequence[Row], turn_id: int) -> Usage:
@@ -194,6 +205,7 @@ def _ended(run: Run, rows: Sequence[Row], finished: FinishedChunk | None, reason
         model=run.model.info.name if finished is None else finished.model,
         rounds=rounds(rows, turn),
         called=tuple(call.name for call in made_calls(rows, turn)),
+        estimate=run.estimate if finished is not None else 0,
     )
 
 

@@ -40,6 +40,14 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The model gave no answer. Please ask again, perhaps in other words.",
         "模型没有给出回答，请换个说法再试。",
     ),
+    "compact_nothing": (
+        "There is nothing to compact yet: the conversation is short.",
+        "对话还很短，暂时没有可压缩的内容。",
+    ),
+    "compact_failed": (
+        "The summary did not succeed, so the conversation stays as it is.",
+        "摘要没有成功，对话保持原样。",
+    ),
     "stopped": ("Stopped.", "已停止。"),
     "interrupted": (
         "Interrupted by your next message.",
@@ -117,3 +125,13 @@ def code_of(error: Exception) -> str:
     if isinstance(error, ModelError):
         return next((kind.__name__ for kind in _KINDS if isinstance(error, kind)), "internal")
     return "internal"
+
+
+def compacted(before: int, after: int, language: Language) -> str:
+    """One line about a compaction; sizes are estimated tokens."""
+    if language == "zh":
+        return f"对话较长，已压缩以适应上下文：约 {before:,} → {after:,} token；原文可用 /archive 查看。"
+    return (
+        f"Context compacted to stay within limits: about {before:,} → {after:,} tokens; "
+        "/archive shows the original."
+    )

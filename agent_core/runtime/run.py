@@ -1,15 +1,19 @@
 """One run of one agent: everything that the loop, the tool batches and the delegations of it share."""
 
 import datetime as dt
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from agent_core.events import Event
+from agent_core.assembly.builder import Prefix
+from agent_core.compaction.strategies import DEFAULT, POLICIES
+from agent_core.compaction.strategies import Policy as ContextPolicy
+from agent_core.compaction.view import View
+from agent_core.events import Compacted, Event
 from agent_core.ports import Clock, Journal, Model
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec
-from agent_core.types import Checkpoint, Message, Usage
+from agent_core.types import Message, Usage
 
 Language = Literal["en", "zh"]
 Reason = Literal[
@@ -30,8 +34,9 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `checkpoints` say which of the session's rows the model does not see. `deadline` is a monotonic
-    time. `streamed` holds the words shown since the last reset, for a stop in mid-answer.
+    `policy` is how the session is compacted; `view` and `prefix` are what its next request is made of, kept so that a
+    new row costs only itself; `compacted` is what was done to the view in this run. `deadline` is a monotonic time.
+    `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
     for one call that a person approved, by call id.
     """
@@ -47,7 +52,11 @@ class Run:
     label: str | None = None
     deadline: float | None = None
     streamed: str = ""
-    checkpoints: Sequence[Checkpoint] = ()
+    estimate: int = 0
+    policy: ContextPolicy = POLICIES[DEFAULT]
+    view: View | None = None
+    prefix: Prefix | None = None
+    compacted: list[Compacted] = field(default_factory=list)
     intents: set[str] = field(default_factory=set)
     granted: Mapping[str, ToolSpec] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
@@ -63,7 +72,8 @@ class Ended:
 
     The last message is not stored yet: the caller stores it with what belongs to it.
 
-    `message` is None when the runtime cut the run off and the model had no last word.
+    `message` is None when the runtime cut the run off and the model had no last word; `estimate` is that of the last
+    request.
     """
 
     reason: Reason
@@ -73,6 +83,7 @@ class Ended:
     model: str
     rounds: int
     called: tuple[str, ...]
+    estimate: int = 0
 
     @property
     def text(self) -> str:

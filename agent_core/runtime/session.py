@@ -10,12 +10,16 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from agent_core.compaction.strategies import Policy as ContextPolicy
+from agent_core.compaction.view import View
 from agent_core.errors import Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
 from agent_core.ports import Clock, Journal, Model, ModelInfo
+from agent_core.runtime import trace
+from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools
-from agent_core.runtime.loop import run_agent, usage_meta
-from agent_core.runtime.notices import code_of, notice
+from agent_core.runtime.loop import run_agent, usage_meta, used
+from agent_core.runtime.notices import code_of, compacted, notice
 from agent_core.runtime.outcome import cancelled_result
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Ended, Person, Run
@@ -24,7 +28,6 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import (
     ArtifactRef,
-    Checkpoint,
     Message,
     NewRow,
     Row,
@@ -32,6 +35,7 @@ from agent_core.types import (
     ToolResult,
     ToolUse,
     TurnStatus,
+    Usage,
     assistant,
 )
 
@@ -62,15 +66,18 @@ class Turn:
         person: Person,
         emit: Callable[[Event], None],
         model: str = "",
-        checkpoints: Sequence[Checkpoint] = (),
+        policy: ContextPolicy | None = None,
+        view: View | None = None,
     ) -> None:
         self._services = services
         self._journal = journal
         self._person = person
         self._emit = emit
+        self._preset = team.name
         self._refusal = ""
         self._run = self._prepare(team, model)
-        self._run.checkpoints = checkpoints
+        self._run.policy = policy or self._run.policy
+        self._run.view = view
 
     def _prepare(self, team: Team, model: str) -> Run:
         agent = team.supervisor
@@ -94,6 +101,11 @@ class Turn:
         return self._run.streamed
 
     @property
+    def view(self) -> View | None:
+        """The view of the session as the last request showed it."""
+        return self._run.view
+
+    @property
     def model(self) -> ModelInfo:
         """Facts about the model that leads."""
         return self._run.model.info
@@ -111,6 +123,7 @@ class Turn:
             row = NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime")
             await self._finish([row], TurnStatus.FAILED, self._refusal)
             return
+        self._begin_trace(await self._journal.rows())
         try:
             self._run.granted = await self._granted()
             while (ended := await self._go()) is None:
@@ -135,6 +148,34 @@ class Turn:
                 return await run_agent(self._run)
         except Waiting:
             return None
+
+    def _begin_trace(self, rows: Sequence[Row]) -> None:
+        own = [row for row in rows if row.turn_id == self._journal.turn_id]
+        said = [row.message.text for row in own if row.kind is RowKind.USER]
+        resumed = any(row.kind is RowKind.ASSISTANT for row in own)
+        trace.begun(
+            self._journal,
+            "\n".join(said),
+            model=self.model.name,
+            preset=self._preset,
+            resumed=resumed,
+        )
+
+    async def compact(self, topic: str) -> None:
+        """Compact the session as the person asked, in a turn of its own (CMP-30), of which the view shows nothing."""
+        language = self._person.language
+        try:
+            async with asyncio.timeout(self._run.agent.limits.time):
+                done = await compact_now(self._run, topic)
+        except (Fenced, Reload):
+            raise
+        except Exception as e:  # noqa: BLE001 - the person gets a notice with an id, the log the details
+            await self._fail(code_of(e), e)
+            return
+        text = compacted(done.before, done.after, language) if done.summary_made else ""
+        text = text or notice("compact_failed" if problem_of(done) else "compact_nothing", language)
+        row = NewRow(RowKind.ASSISTANT, assistant(text), ref="runtime", meta={"hidden": True})
+        await self._finish([row], TurnStatus.DONE, text)
 
     async def _granted(self) -> dict[str, ToolSpec]:
         """Tools of the calls that a person's late approval brought into this turn; they may be a sub-agent's."""
@@ -173,11 +214,12 @@ class Turn:
     async def _answer(self, ended: Ended) -> None:
         artifacts = await self._artifacts()
         text, message = self._words(ended)
+        text += self._told()
         row = NewRow(
             RowKind.ASSISTANT,
             message,
             ref=ended.model,
-            meta=usage_meta(ended.last_usage) | {"reason": ended.reason},
+            meta=usage_meta(ended.last_usage, ended.estimate) | {"reason": ended.reason},
         )
         await self._finish([row], TurnStatus.DONE, text, artifacts, ended)
 
@@ -194,6 +236,14 @@ class Turn:
         text = notice(code, language)
         return text, assistant(text)
 
+    def _told(self) -> str:
+        """One line about what was compacted in this turn (CMP-34, CHN-4); what was only cleared is in the trace."""
+        summaries = [done for done in self._run.compacted if done.summary]
+        if not summaries:
+            return ""
+        line = compacted(summaries[0].before, summaries[-1].after, self._person.language)
+        return f"\n\n_{line}_"
+
     async def _artifacts(self) -> tuple[ArtifactRef, ...]:
         """Files that tools of this turn made, once each, in order; sub-agents' files come with their results."""
         found: dict[str, ArtifactRef] = {}
@@ -206,6 +256,7 @@ class Turn:
 
     async def _fail(self, code: str, error: BaseException) -> None:
         error_id = secrets.token_hex(3)
+        trace.failed(self._journal, error, code=code, error_id=error_id)
         log.error("turn_failed", exc_info=error, extra={"error_id": error_id, "code": code})
         text = notice(code, self._person.language, error_id)
         rows = self._close_calls(await self._journal.rows())
@@ -225,8 +276,20 @@ class Turn:
     ) -> None:
         paid = None if ended is None or ended.message is None else ended.last_usage
         model = "" if ended is None else ended.model
+        await self._end_trace(text, status, paid, model)
         await self._journal.finish(rows, status, text, artifacts, usage=paid, model=model)
         self._emit(TurnEnded(status, text, artifacts, error_id))
+
+    async def _end_trace(
+        self, text: str, status: TurnStatus, last: Usage | None, model: str
+    ) -> None:
+        rows = await self._journal.rows()
+        turn = self._journal.turn_id
+        first = next((row.at for row in rows if row.turn_id == turn), None)
+        now = self._services.clock.now()
+        seconds = 0.0 if first is None else (now - first).total_seconds()
+        usage = used(rows, turn) + (last or Usage())
+        trace.ended(self._journal, text, usage, seconds=seconds, status=status, model=model)
 
 
 def whitelist(

@@ -107,6 +107,8 @@ class Team:
 
     `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
 
+    `context_policy` is one of `agent_core/compaction/strategies.py`, "" for the settings' own.
+
     For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its
     direct tools.
     """
@@ -118,3 +120,4 @@ class Team:
     delegation: Delegation = field(default_factory=Delegation)
     title: str = ""
     description: str = ""
+    context_policy: str = ""

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 from sqlalchemy import Connection, select
 
-from agent_core.assembly.sections import author_line, own_words, situation
+from agent_core.assembly.sections import author_line, own_words, runtime_note, situation
 from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
@@ -56,6 +56,12 @@ class Begun:
     own_language: str = ""
     checkpoints: tuple[Checkpoint, ...] = ()
     letters: tuple[tuple[int, Draft], ...] = ()
+
+    @property
+    def compacts(self) -> str | None:
+        """The topic of a turn that only compacts ("" for none); None for any other turn."""
+        first = next((row for row in self.rows if row.turn_id == self.turn_id), None)
+        return None if first is None else first.meta.get("compact")
 
     def language(self, setting: str) -> Language:
         """The language of the turn or the command."""
@@ -120,7 +126,8 @@ def _begin_new(
     if way.name == "retry" and not item.attachments:
         again = retaken(conn, lane, now)
         item = replace(item, text=Message("user", again).text) if again else item
-    if way.to != "turn" and not again:
+    compacts = way.name == "compact"
+    if way.to != "turn" and not again and not compacts:
         return Begun(lane, item, command=True, own_language=person.language)
     others = albums.further(conn, item)
     if left := albums.wait(item, others, now):
@@ -128,11 +135,13 @@ def _begin_new(
     inbox.take(conn, [item.id, *(other.id for other in others)], item.id)
     item = albums.joined(item, others)
     earlier = _earlier(conn, lane.session_id, known(lane.session_id))
-    if not earlier:
+    if not earlier and not compacts:
         sessions.name(conn, lane.session_id, item.text or " ".join(item.files))
     row = None if item.attachments else first_row(item, place, lane.private, now, person.language)
     if row is not None and again:
         row = replace(row, message=Message("user", (row.message.blocks[0], *again)))
+    if compacts:
+        row = compact_row(item, way.rest)
     return _open(conn, lane, item, preset(lane), now, earlier, row, person)
 
 
@@ -225,6 +234,12 @@ def _open(
         own_language=person.language,
         checkpoints=sessions.load_checkpoints(conn, lane.session_id) if earlier else (),
     )
+
+
+def compact_row(item: Item, topic: str) -> NewRow:
+    """The first row of a turn that only compacts (CMP-30); no model sees it."""
+    note = Message("user", (Text(runtime_note(f"compact: {topic}" if topic else "compact")),))
+    return NewRow(RowKind.NOTE, note, str(item.id), {"hidden": True, "compact": topic})
 
 
 def stop_asked(conn: Connection, conversation_id: str) -> bool:

@@ -36,7 +36,7 @@ from gateway.router import LATE, Route
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 MOVES = frozenset(
-    {"new", "resume", "fork", "undo", "retry"}
+    {"new", "resume", "fork", "undo", "retry", "compact"}
 )  # commands that move or read a session
 
 AWAITING = (

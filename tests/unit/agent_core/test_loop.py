@@ -266,6 +266,9 @@ async def test_a_stop_answers_open_calls_and_keeps_what_was_said(db: Database) -
 def test_the_stored_form_of_usage_is_json() -> None:
     from agent_core.runtime.loop import usage_meta
 
-    assert json.loads(json.dumps(usage_meta(Usage(1, 2, 3, 4, None)))) == {
-        "usage": [1, 2, 3, 4, None]
+    usage = Usage(1, 2, 3, 4, None, 5, None)
+    assert json.loads(json.dumps(usage_meta(usage, 9))) == {
+        "usage": [1, 2, 3, 4, None, 5, None],
+        "estimate": 9,
     }
+    assert Usage(*usage_meta(usage)["usage"]) == usage

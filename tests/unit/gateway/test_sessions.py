@@ -2,7 +2,7 @@
 
 import asyncio
 
-from agent_core.assembly.builder import view
+from agent_core.compaction.view import View
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.storage import sessions as stored
@@ -281,9 +281,9 @@ async def test_the_view_is_a_pure_function_of_rows_and_checkpoints(db: Database)
             await house.ask(words)
         session_id = (await lane(house)).session_id
         rows = await db.read(lambda conn: load_rows(conn, session_id))
-        middle = view(rows, [Checkpoint("undo", 2, 5)])
-        assert [m.text for _, m in middle] == ["a", "one", "c", "three"]
-        assert view(rows, []) == view(rows)
+        middle = View.of(rows, [Checkpoint("undo", 2, 5)])
+        assert [m.text for m in middle.messages] == ["a", "one", "c", "three"]
+        assert View.of(rows, []).messages == View.of(rows).messages
 
 
 async def test_the_last_turn_is_found_below_what_was_undone(db: Database) -> None:

@@ -61,7 +61,7 @@ def test_ready_providers_need_only_their_key(tmp_path: Path):
     assert models.providers["deepseek"].base_url == "https://api.deepseek.com"
     assert models.providers["qwen"].kind == "openai"
     assert models.providers["mine"].kind == "openai"
-    assert list(models.keyed()) == ["deepseek", "qwen"]
+    assert list(models.keyed()) == ["gemini", "deepseek", "qwen"]
     text = "version: 1\nmodels: {default: ollama/qwen3}\n"
     models = load(written(tmp_path, text), {}).models
     assert models.providers["ollama"].base_url == "http://127.0.0.1:11434/v1"
@@ -193,7 +193,7 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
         ("version: 1\nhttp: 5\n", "2:7: http: must be a mapping; write it as key: value"),
         ("version: 1\nlocale: {timezone: Mars/X}\n", "'Mars/X' is not a time zone"),
         ("version: 1\ndatabase: mysql://x\n", "2:11: database: is not a database address"),
-        ("version: 1\ncontext: {policy: eager}\n", "is not supported by this version; remove it"),
+        ("version: 1\ncontext: {policy: eagre}\n", "must be 'economic', 'eager'"),
         (
             "version: 1\nchannels: {slack: {enabled: true}}\n",
             "slack is enabled but has no bot_token",
@@ -231,7 +231,7 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
             "2:14: http.port: must be a finite number",
         ),
         ("a: " + "[" * 500 + "]" * 500, "is nested too deeply"),
-        ("version: 1\nmodels: {default: gemini/x}\n", "Gemini models are not supported"),
+        ("version: 1\nmodels: {default: gemini/x}\n", "gemini/x needs an API key; set GEMINI_API"),
         ("version: 1\nmodels: {providers: {x: {kind: y}}}\n", "must be 'anthropic', 'openai' or"),
         ("version: 1\nchannels: {telegram: {enabled: true}}\n", "enabled but has no token"),
         ("version: 1\nchannels: {telegram: {token: abc}}\n", "is not a Telegram bot token"),
