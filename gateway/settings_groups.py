@@ -51,8 +51,12 @@ class Groups(Section):
         """What holds at an address; each rule is that of the most exact entry which has one."""
         names = (f"{address.channel}:{name}" for name in names_of(address))
         mine = [self.overrides[name] for name in names if name in self.overrides]
-        mention: Mention = next((own.mention for own in mine if own.mention), self.mention)
-        session: Sharing = next((own.session for own in mine if own.session), self.session)
+        mention: Mention = next(
+            (own.mention for own in mine if own.mention is not None), self.mention
+        )
+        session: Sharing = next(
+            (own.session for own in mine if own.session is not None), self.session
+        )
         lite = next((own.lite for own in mine if own.lite is not None), False)
         return ChatRules(mention, session, lite)
 
