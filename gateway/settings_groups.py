@@ -51,14 +51,10 @@ class Groups(Section):
         """What holds at an address; each rule is that of the most exact entry which has one."""
         names = (f"{address.channel}:{name}" for name in names_of(address))
         mine = [self.overrides[name] for name in names if name in self.overrides]
-        mention: Mention = next(
-            (own.mention for own in mine if own.mention is not None), self.mention
-        )
-        session: Sharing = next(
-            (own.session for own in mine if own.session is not None), self.session
-        )
+        mentions: list[Mention] = [own.mention for own in mine if own.mention is not None]
+        sharings: list[Sharing] = [own.session for own in mine if own.session is not None]
         lite = next((own.lite for own in mine if own.lite is not None), False)
-        return ChatRules(mention, session, lite)
+        return ChatRules((*mentions, self.mention)[0], (*sharings, self.session)[0], lite)
 
     def is_lite(self, address: Address, *, private: bool) -> bool:
         """Whether only the small set of tools is open at an address."""
