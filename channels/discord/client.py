@@ -10,7 +10,7 @@ from discord.backoff import ExponentialBackoff
 
 from channels.discord.config import DiscordConfig
 from channels.discord.http import Http
-from channels.discord.resumes import Resumes
+from channels.discord.resumes import Resumes, Socket
 
 log = logging.getLogger(__name__)
 
@@ -69,7 +69,7 @@ class Bot(discord.Client):
     def __init__(self, config: DiscordConfig, listener: Listener, **more: Any) -> None:
         self._swarm_config = config
         self._swarm_listener = listener
-        self.resumes = Resumes(config.resume_pause)
+        self.resumes = Resumes(config.resume_pause, config.silence)
         intents = discord.Intents(
             guilds=True,
             guild_messages=True,
@@ -126,9 +126,9 @@ class Bot(discord.Client):
         """The connection is gone."""
         await self._swarm_listener.disconnected()
 
-    async def on_resume_sent(self, shard: int | None) -> None:
+    async def on_resume_sent(self, shard: int | None, socket: Socket) -> None:
         """The session is to go on."""
-        self.resumes.sent(shard)
+        await self.resumes.watch(shard, socket)
 
     async def on_shard_resumed(self, shard: int | None) -> None:
         """A shard's session goes on."""

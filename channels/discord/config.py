@@ -36,7 +36,8 @@ class DiscordConfig:
         typing_every: the platform shows it for 10 seconds.
         identify_pause: before a connection identifies anew; Discord allows one in 5 seconds.
         resume_pause: after a RESUME that failed, before the next; doubled for the one behind that.
-        silence: a connection on which nothing came for so long is replaced; heart-beats are answered every 41 seconds.
+        silence: a connection on which nothing came for so long is replaced, and so is one whose RESUME is not answered;
+            heart-beats are answered every 41 seconds.
         guild_ready_timeout: how long to wait for a further server at the start.
         backfill_hours: how far back missed messages are looked for.
         backfill_messages: the most that are taken up in one place.

@@ -1,7 +1,7 @@
 """RESUMEs that fail: three in a row, with pauses, and then a new session (openclaw#20668).
 
-The library tries a RESUME again at once and for ever where each one ends the connection. A new session has a gap, which
-`gaps.py` fills from the history.
+The library tries a RESUME again at once and for ever where each one ends the connection, and waits for ever where none
+is answered while heart-beats are. A new session has a gap, which `gaps.py` fills from the history.
 """
 
 import asyncio
@@ -21,19 +21,34 @@ class Resumes:
 
     Args:
         pause: seconds before the second try; doubled before the third.
+        patience: seconds until a RESUME that was not answered has failed.
     """
 
-    def __init__(self, pause: float) -> None:
+    def __init__(self, pause: float, patience: float) -> None:
         self._pause = pause
+        self._patience = patience
         self._tries: dict[int | None, int] = {}
+        self._open: dict[int | None, asyncio.Event] = {}
 
-    def sent(self, number: int | None) -> None:
-        """A RESUME is on its way."""
+    async def watch(self, number: int | None, socket: "Socket") -> None:
+        """A RESUME is on its way; returns when something has come of it, or when its connection was ended."""
         self._tries[number] = self._tries.get(number, 0) + 1
+        self._let_go(number)
+        over = self._open[number] = asyncio.Event()
+        try:
+            async with asyncio.timeout(self._patience):
+                await over.wait()
+        except TimeoutError:
+            await socket.close(4000)  # the next try is another RESUME, or a new session
 
     def ended(self, number: int | None) -> None:
-        """The session goes on, or a new one has begun."""
+        """The session goes on, or a new one begins."""
         self._tries.pop(number, None)
+        self._let_go(number)
+
+    def _let_go(self, number: int | None) -> None:
+        if (over := self._open.pop(number, None)) is not None:
+            over.set()
 
     async def allows(self, number: int | None) -> bool:
         """Whether another RESUME is worth it; returns when it may go."""
@@ -61,7 +76,7 @@ class Socket(DiscordWebSocket):
 
     async def resume(self) -> None:
         """Ask for what was missed."""
-        self._dispatch("resume_sent", self.shard_id)
+        self._dispatch("resume_sent", self.shard_id, self)
         await super().resume()
 
 

@@ -40,7 +40,8 @@ class Session:
 class Gateway:
     """All sessions. `down`: connections are refused; `heartbeat_ms`, `answers_heartbeats` are knobs.
 
-    `ends_resumes`: a close code with which each RESUME is answered; `tries` are those so far.
+    `ends_resumes`: a close code with which each RESUME is answered (0: it is not answered at all); `tries` are those
+    so far.
     """
 
     def __init__(self, world: World, violation: Callable[[str], None]) -> None:
@@ -208,7 +209,8 @@ class Gateway:
     def _resume(self, connection: Connection, data: Json) -> None:
         self.tries.append(time.monotonic())
         if self.ends_resumes is not None:
-            connection.queue.put_nowait({"close": self.ends_resumes})
+            if self.ends_resumes:
+                connection.queue.put_nowait({"close": self.ends_resumes})
             return
         session = self.sessions.get(str(data["session_id"]))
         if data["token"] != self._world.token or session is None:

@@ -7,13 +7,15 @@ import pytest
 from tests.twins.discord import DiscordTwin
 from tests.unit.channels.discord_rig import Rig, rig
 
-CODES = [4000, 1001]
+CODES = [4000, 1001, 0]  # 0: no answer at all, while heart-beats are answered
 
 
 @pytest.mark.parametrize("code", CODES)
 async def test_three_resumes_that_fail_lead_to_an_identify_and_nothing_is_lost(code: int) -> None:
     """openclaw#20668: each RESUME ends the connection; the library alone would try for ever, without a pause."""
-    async with rig(resume_pause=0.01) as r:
+    async with rig(receiving=False, resume_pause=0.01, silence=0.5) as r:
+        r.twin.gateway.heartbeat_ms = 100
+        await r.start()
         r.twin.dm("5", "before")
         await r.inbound()
         r.twin.gateway.ends_resumes = code
