@@ -33,10 +33,12 @@ from channels.types import Address, Attachment, Outbound
 from gateway.db import Database, settled
 from gateway.draft import CLOSING, Draft, body_of, button_of
 from gateway.outbox import Letter, Receipt
+from gateway.redact import Redactor
 from gateway.tables import Outbox as OutboxTable
 from gateway.tables import OutboxStatus
 
 log = logging.getLogger(__name__)
+_SHAPES = Redactor()
 _OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
 _MARK = (
@@ -213,7 +215,7 @@ class Sender:
         values = {
             "row": letter.row_id,
             "new_status": int(status),
-            "reason": error[:500],
+            "reason": _SHAPES.text(error)[:500],  # platforms quote addresses, which may hold tokens
             "now": self._clock.now(),
             "shown": json.dumps(letter.receipt.shown_ids),
             "finals": letter.receipt.finals,

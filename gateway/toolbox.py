@@ -3,6 +3,7 @@
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools.analysis import analysis_tools
+from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.market import market_tools
@@ -18,6 +19,7 @@ def toolbox() -> Registry:
             *analysis_tools(sources),
             *chart_tools(sources),
             *ask_tools(),
+            *archive_tools(),
             *foreign_tools(),
         ]
     )

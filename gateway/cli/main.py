@@ -6,6 +6,7 @@ import typer
 
 from gateway.cli import (
     approvals,
+    archive,
     check,
     discord_invite,
     init,
@@ -32,6 +33,7 @@ app.add_typer(models.app, name="models")
 app.add_typer(sessions.app, name="sessions")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(approvals.app, name="approvals")
+app.add_typer(archive.app, name="archive")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("discord-invite")(discord_invite.discord_invite)

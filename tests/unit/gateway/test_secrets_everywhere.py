@@ -28,6 +28,7 @@ from agent_core.types import (
     ToolUse,
     assistant,
 )
+from channels.errors import Gone
 from channels.types import Address, Author, Inbound, Kind
 from gateway.clean_rows import clean_blob, clean_inbound, clean_row
 from gateway.db import Database
@@ -133,6 +134,15 @@ def test_secrets_are_in_no_table_no_request_no_reply_and_no_command(
     kept = everything(data / "swarmgate.db")
     assert MASK in kept
     assert "db.example.com" in kept  # only the secret goes
+
+
+@on_sqlite
+async def test_what_a_platform_says_of_a_refused_reply_is_kept_clean(db: Database) -> None:
+    async with House(db, ["hi"]) as house:
+        house.channel.fail("1", Gone(f"404 at https://api.telegram.org/bot{TELEGRAM}/sendMessage"))
+        await house.ask("hello")
+        kept = await house.one("select error from outbox")
+        assert kept == f"404 at https://api.telegram.org/bot{MASK}/sendMessage"
 
 
 @on_sqlite
