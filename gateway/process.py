@@ -18,6 +18,7 @@ from gateway.app import Core, build, front_of
 from gateway.control import ControlServer
 from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
+from gateway.retention import Keeper
 from gateway.settings import Settings
 from gateway.talk import converse, dial, near
 
@@ -55,6 +56,7 @@ async def _serve(
     control = ControlServer(
         settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
     )
+    keeper = Keeper(core.db, core.clock, settings.retention)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
@@ -65,6 +67,7 @@ async def _serve(
         await core.expiry.start()
         await core.engine.start()
         await core.timer.start()
+        await keeper.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -82,6 +85,7 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
+        await keeper.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.engine.stop(GRACE_S)
