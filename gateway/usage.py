@@ -158,5 +158,5 @@ def _of_call(row: Row[Any]) -> Tally:
         output=row.output_tokens,
         compared=int(known),
         usd=row.usd or 0.0,
-        saved=row.usd_uncached - row.usd if known else 0.0,
+        saved=(row.usd_uncached or 0.0) - (row.usd or 0.0) if known else 0.0,
     )

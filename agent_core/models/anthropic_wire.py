@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_core.models.normalise import Normal, normalise, safe_ids
-from agent_core.models.stream import mend
+from agent_core.models.stream import mend, mended
 from agent_core.ports import ModelInfo, ModelRequest, Ttl
 from agent_core.types import (
     Block,
@@ -66,7 +66,7 @@ def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
             for t in request.tools
         ]
     if request.system:
-        result["system"] = [{"type": "text", "text": request.system}]
+        result["system"] = [{"type": "text", "text": mend(request.system)}]
     if info.cache == "breakpoint":
         _mark(result, messages, given, request.prefix_ttl)
     for message in messages:
@@ -159,7 +159,7 @@ def _block(
 
 
 def _input(args: dict[str, Any] | None, raw: str | None) -> dict[str, Any]:
-    return {"unparsable_json": raw or ""} if args is None else args
+    return {"unparsable_json": mend(raw or "")} if args is None else mended(args)
 
 
 def _image(image: Image, request: ModelRequest, info: ModelInfo) -> dict[str, Any]:

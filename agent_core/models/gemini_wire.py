@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from agent_core.models.normalise import normalise
-from agent_core.models.stream import mend
+from agent_core.models.normalise import OPENING, normalise
+from agent_core.models.stream import mend, mended
 from agent_core.ports import ModelInfo, ModelRequest
 from agent_core.types import (
     Block,
@@ -91,6 +91,8 @@ def contents(request: ModelRequest, info: ModelInfo) -> list[dict[str, Any]]:
             rows.append({"role": "model", "parts": _assistant(message, info)})
         else:
             rows += _user(message, request, info)
+    if rows and rows[-1]["role"] == "model":  # the API goes on from a user's turn alone
+        rows.append({"role": "user", "parts": [{"text": OPENING}]})
     return rows
 
 
@@ -130,17 +132,8 @@ def _signed(part: Part, signature: bytes) -> Part:
 
 
 def _call(call: ToolUse) -> dict[str, Any]:
-    args = {"unparsable_json": mend(call.raw or "")} if call.args is None else _mended(call.args)
+    args = {"unparsable_json": mend(call.raw or "")} if call.args is None else mended(call.args)
     return {"id": call.id, "name": call.name, "args": args}
-
-
-def _mended(value: Any) -> Any:
-    """Arguments without lone surrogates, which the SDK cannot send."""
-    if isinstance(value, str):
-        return mend(value)
-    if isinstance(value, dict):
-        return {mend(k): _mended(v) for k, v in value.items()}
-    return [_mended(v) for v in value] if isinstance(value, list) else value
 
 
 def _user(message: Message, request: ModelRequest, info: ModelInfo) -> Iterator[dict[str, Any]]:

@@ -71,7 +71,7 @@ def messages(request: ModelRequest, info: ModelInfo, manner: Manner) -> list[dic
     """The messages, system first, tool results as messages of their own in call order."""
     rows: list[dict[str, Any]] = []
     if request.system:
-        rows.append({"role": "system", "content": request.system})
+        rows.append({"role": "system", "content": mend(request.system)})
     for message in normalise(request.messages).messages:
         if message.role == "assistant":
             rows.append(_assistant(message, manner.reasoning))
@@ -102,7 +102,7 @@ def _assistant(message: Message, reasoning: str) -> dict[str, Any]:
 def _arguments(call: ToolUse) -> str:
     """Always JSON: some servers parse the history's arguments and fail on anything else."""
     args = {"unparsable_json": call.raw or ""} if call.args is None else call.args
-    return json.dumps(args, ensure_ascii=False)
+    return mend(json.dumps(args, ensure_ascii=False))
 
 
 def _user(message: Message, request: ModelRequest, info: ModelInfo) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager, suppress
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 from agent_core.errors import ModelError, ModelTimeout
 
@@ -107,6 +107,15 @@ def mend(text: str) -> str:
     if text.isascii() or not _SURROGATE.search(text):
         return text
     return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
+
+
+def mended(value: Any) -> Any:
+    """JSON values with every text mended."""
+    if isinstance(value, str):
+        return mend(value)
+    if isinstance(value, dict):
+        return {mend(k): mended(v) for k, v in value.items()}
+    return [mended(v) for v in value] if isinstance(value, list) else value
 
 
 class Joiner:

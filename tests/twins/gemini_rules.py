@@ -77,7 +77,7 @@ def _parts(contents: list[Json]) -> Iterator[str]:
 
 
 def _picture(i: int, inline: Json) -> Iterator[str]:
-    if not inline.get("mimeType"):
+    if not field(inline, "mimeType"):
         yield f"contents[{i}].parts: inlineData without mimeType"
     try:
         base64.b64decode(inline.get("data", ""), altchars=b"-_", validate=True)
