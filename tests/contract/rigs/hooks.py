@@ -89,7 +89,7 @@ class SlackHttpRig(SlackRig):
         self.server = _Served()
         await self.server.open(None)
         self.twin.link.http = self.server.url
-        self.twin.link.retry_waits = (0.05,) * 60  # Slack gives an hour in all
+        self.twin.link.retry_waits = (0.05,) * 60  # type: ignore[assignment]
         config = SlackConfig(
             bot_token=BOT_TOKEN,
             signing_secret=SECRET,
