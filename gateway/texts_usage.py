@@ -22,7 +22,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "未知（模型价格未知）",
     ),
     "usage_partly": (
-        "{usd}, and unknown for {count} calls without a known price",
+        "{usd}, and what calls without a known price cost ({count})",
         "{usd}，另有 {count} 次调用价格未知",
     ),
     "usage_saved": ("Saved by caching: {usd}", "缓存节省：{usd}"),
@@ -31,7 +31,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "目前缓存多花费 {usd}",
     ),
     "usage_model": (
-        "`{model}`: {calls} calls, {read} read, {written} written, {usd}",
+        "`{model}`: calls {calls}, read {read}, written {written}, {usd}",
         "`{model}`：{calls} 次，读取 {read}，生成 {written}，{usd}",
     ),
     "usage_private": (

@@ -317,6 +317,24 @@ async def test_the_second_turn_reads_the_prefix_of_the_first(
     assert second.usage.usd < first.usage.usd
 
 
+async def test_what_is_written_for_an_hour_is_counted_and_priced_apart(
+    twin: AnthropicTwin, model: AnthropicModel
+) -> None:
+    """PCH-4: 1.25 times the input for five minutes, twice for an hour; and what it would have cost without a cache."""
+    marks = (Breakpoint(0),)
+    request = ModelRequest("s" * 8_000, (user("x" * 8_000),), breakpoints=marks)
+    _, last = await read(model, request)
+    used = last.usage
+    assert 1_900 < used.cache_write_1h_tokens < 2_100
+    short = used.cache_write_tokens - used.cache_write_1h_tokens
+    assert short > 1_900
+    paid = used.input_tokens * 2.0 + short * 2.5 + used.cache_write_1h_tokens * 4.0
+    assert used.usd == pytest.approx((paid + used.output_tokens * 10) / 1e6)
+    assert used.usd_uncached == pytest.approx(
+        (used.total_input * 2.0 + used.output_tokens * 10) / 1e6
+    )
+
+
 async def test_context_stands_before_the_words_in_tags(
     twin: AnthropicTwin, model: AnthropicModel
 ) -> None:

@@ -59,7 +59,7 @@ async def test_an_unknown_price_is_said_and_never_counted_as_nothing(db: Databas
         assert not any("Saved" in line for line in lines)
         await house.ask("second")
         lines = await told(house)
-        assert "- Cost: $0.25, and unknown for 1 calls without a known price" in lines
+        assert "- Cost: $0.25, and what calls without a known price cost (1)" in lines
 
 
 async def test_nothing_yet(db: Database) -> None:
@@ -128,8 +128,8 @@ async def test_several_models_are_told_apart_the_dearest_first(db: Database) -> 
         await db.write(rows)
         lines = await told(house)
         assert lines[-2:] == [
-            "- `a/dear`: 1 calls, 10,000 read, 200 written, $0.25",
-            "- `b/cheap`: 1 calls, 100 read, 20 written, unknown (the model has no known price)",
+            "- `a/dear`: calls 1, read 10,000, written 200, $0.25",
+            "- `b/cheap`: calls 1, read 100, written 20, unknown (the model has no known price)",
         ]
 
 

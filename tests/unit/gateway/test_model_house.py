@@ -1,0 +1,61 @@
+"""Models by name: each kind is made by its own provider's class, and what cannot be made is unknown."""
+
+import sys
+
+import pytest
+
+from agent_core.models.anthropic import AnthropicModel
+from agent_core.models.fallback import FallbackModel
+from agent_core.models.gemini import GeminiModel
+from agent_core.models.openai import OpenAIModel
+from gateway.clock import SystemClock
+from gateway.model_house import ModelHouse, UnknownModel
+from gateway.settings_models import Models
+
+
+def house(**models: object) -> ModelHouse:
+    keys = {name: {"api_key": "k"} for name in ("anthropic", "openai", "gemini", "deepseek")}
+    return ModelHouse(
+        Models.model_validate({"default": "demo", "providers": keys} | models), SystemClock()
+    )
+
+
+@pytest.mark.parametrize(
+    ("name", "kind", "cache"),
+    [
+        ("anthropic/claude-sonnet-5-5", AnthropicModel, "breakpoint"),
+        ("gemini/gemini-2.5-flash", GeminiModel, "prefix"),
+        ("deepseek/deepseek-chat", OpenAIModel, "prefix"),
+    ],
+)
+async def test_each_kind_is_made_by_its_own_class(name: str, kind: type, cache: str) -> None:
+    models = house()
+    await models.prepare([name])
+    made = models.get(name)
+    assert isinstance(made, FallbackModel)
+    assert isinstance(made._models[0], kind)
+    assert (made.info.name, made.info.cache) == (name, cache)
+    await models.close()
+
+
+async def test_fallbacks_stand_behind_the_model_in_their_order() -> None:
+    """FBK-1: default, then fallback."""
+    models = house(default="gemini/gemini-3-pro", fallback=["anthropic/c", "openai/g", "demo"])
+    await models.prepare(["auto"])
+    made = models.get("auto")
+    assert isinstance(made, FallbackModel)
+    names = [m.info.name for m in made._models]
+    assert names == ["gemini/gemini-3-pro", "anthropic/c", "openai/g"]
+    await models.close()
+
+
+async def test_a_kind_whose_sdk_is_not_installed_is_unknown(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "google", None)
+    monkeypatch.delitem(sys.modules, "google.genai", raising=False)
+    models = house()
+    assert not models.known("gemini/gemini-3-pro")
+    with pytest.raises(UnknownModel):
+        await models.prepare(["gemini/gemini-3-pro"])
+    assert models.known("anthropic/c")
