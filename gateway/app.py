@@ -11,6 +11,7 @@ from channels.base import Channel, HasRoutes
 from channels.manager import ChannelManager
 from channels.web.channel import WebChannel
 from gateway.approvals import Decisions, carry_out
+from gateway.archive import SessionArchive
 from gateway.clock import SystemClock
 from gateway.commands import Commands
 from gateway.db import Database, url_of
@@ -96,7 +97,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         db=db,
         clock=clock,
         place=Place(settings.locale.timezone, settings.locale.language),
-        services=Services(registry, models.get, clock),
+        services=Services(registry, models.get, clock, archive=SessionArchive(db)),
         teams=teams,
         models=models,
         senders=senders,

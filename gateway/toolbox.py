@@ -1,5 +1,6 @@
 """The tools that this installation has, built from the settings; those of other packages join by entry point."""
 
+from agent_core.compaction.request import compact
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools.analysis import analysis_tools
@@ -20,6 +21,7 @@ def toolbox() -> Registry:
             *chart_tools(sources),
             *ask_tools(),
             *archive_tools(),
+            compact,
             *foreign_tools(),
         ]
     )

@@ -17,6 +17,7 @@ from agent_core.runtime.team import Team
 from channels.errors import UnknownChannel
 from channels.types import Address, Author, Inbound, Kind
 from gateway.approvals import Decisions, carry_out
+from gateway.archive import SessionArchive
 from gateway.commands import Commands
 from gateway.db import Database
 from gateway.engine.begin import Place
@@ -136,6 +137,7 @@ class House:
                 lambda name: self.model,
                 self.clock,
                 self._nap if still else self.clock.sleep,
+                SessionArchive(db),
             ),
             teams=self.teams,
             models=self.models,

@@ -4,6 +4,8 @@ Each stage is a pure function from lists to lists, so that each can be tuned, wa
 leaves out comes back with the reason. Pinned candidates (system, facts, the current message) pass Select untouched.
 """
 
+import math
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
@@ -62,7 +64,7 @@ class Budgets:
     total: int = 1_200
     sources: Mapping[str, int] = field(default_factory=dict)
     item_chars: int = 400
-    least_score: float = 0.12
+    least_score: float = 0.05
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +101,8 @@ def select(candidates: Sequence[Candidate], task: str, budgets: Budgets) -> Stag
 
     Equal scores: the newer first, then by id, so that the result hangs on nothing else.
     """
-    wanted = frozenset(terms(task))
-    scored = [c if c.pinned else replace(c, score=_score(wanted, c.text)) for c in candidates]
+    weights = _weights(frozenset(terms(task)), [c.text for c in candidates])
+    scored = [c if c.pinned else replace(c, score=_score(weights, c.text)) for c in candidates]
     scored.sort(key=lambda c: (not c.pinned, -c.score, -c.ts, c.id))
     kept: list[Candidate] = []
     dropped: list[Dropped] = []
@@ -129,9 +131,18 @@ def _refusal(
     return "total budget" if total + cost > budgets.total else None
 
 
-def _score(wanted: frozenset[str], text: str) -> float:
-    """The share of the task's terms that the text has."""
-    return len(wanted.intersection(terms(text))) / len(wanted) if wanted else 0.0
+def _weights(wanted: frozenset[str], texts: Sequence[str]) -> dict[str, float]:
+    """The task's terms that any candidate has; the fewer have it, the more it says (smoothed IDF)."""
+    counts = Counter(term for text in texts for term in wanted.intersection(terms(text)))
+    return {term: math.log(1 + len(texts) / count) for term, count in sorted(counts.items())}
+
+
+def _score(weights: Mapping[str, float], text: str) -> float:
+    """The share of the task's weight that the text has, 0 … 1."""
+    whole = sum(weights.values())
+    return (
+        sum(weights[t] for t in sorted(weights.keys() & set(terms(text)))) / whole if whole else 0.0
+    )
 
 
 def summarise(candidates: Sequence[Candidate], budgets: Budgets) -> Staged:

@@ -10,7 +10,7 @@ from agent_core.compaction.strategies import DEFAULT, POLICIES
 from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.events import Compacted, Event
-from agent_core.ports import Clock, Journal, Model
+from agent_core.ports import Archive, Clock, Journal, Model
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import Message, Usage
@@ -23,22 +23,24 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """For whom the turn runs."""
+    """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5)."""
 
     owner: str
     language: Language = "en"
     as_of: dt.date | None = None
+    present: bool = True
 
 
 @dataclass(slots=True)
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `policy` is how the session is compacted; `view` and `prefix` are what its next request is made of, kept so that a
-    new row costs only itself; `compacted` is what was done to the view in this run. `deadline` is a monotonic time.
+    `archive` reads back what the view left out. `policy` is how the session is compacted; `view` and `prefix` are what
+    its next request is made of, kept so that a new row costs only itself; `compacted` is what was done to the view in
+    this run. `deadline` is a monotonic time.
     `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
-    for one call that a person approved, by call id.
+    for one call that a person approved, by call id. `alive` is called when a model call or a tool is done (watchdog.py).
     """
 
     agent: Agent
@@ -53,6 +55,7 @@ class Run:
     deadline: float | None = None
     streamed: str = ""
     estimate: int = 0
+    archive: Archive | None = None
     policy: ContextPolicy = POLICIES[DEFAULT]
     view: View | None = None
     prefix: Prefix | None = None
@@ -60,6 +63,7 @@ class Run:
     intents: set[str] = field(default_factory=set)
     granted: Mapping[str, ToolSpec] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
+    alive: Callable[[], None] = lambda: None
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""
@@ -73,7 +77,7 @@ class Ended:
     The last message is not stored yet: the caller stores it with what belongs to it.
 
     `message` is None when the runtime cut the run off and the model had no last word; `estimate` is that of the last
-    request.
+    request. `warning` is a line for the person, to stand above the answer (LPG-4).
     """
 
     reason: Reason
@@ -84,6 +88,7 @@ class Ended:
     rounds: int
     called: tuple[str, ...]
     estimate: int = 0
+    warning: str = ""
 
     @property
     def text(self) -> str:

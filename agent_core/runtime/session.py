@@ -14,16 +14,16 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
-from agent_core.ports import Clock, Journal, Model, ModelInfo
+from agent_core.ports import Archive, Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice
-from agent_core.runtime.outcome import cancelled_result
-from agent_core.runtime.restrict import DELEGATE
+from agent_core.runtime.outcome import unanswered
 from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team
+from agent_core.runtime.watchdog import watched
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import (
@@ -50,6 +50,7 @@ class Services:
     model: Callable[[str], Model]
     clock: Clock
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    archive: Archive | None = None
 
 
 class Turn:
@@ -90,6 +91,7 @@ class Turn:
             clock=self._services.clock,
             emit=self._emit,
             sleep=self._services.sleep,
+            archive=self._services.archive,
         )
         delegates = delegate_tools(team, run, self._services.registry, self._services.model)
         run.tools = whitelist(self._services.registry, agent.tools, delegates)
@@ -144,7 +146,7 @@ class Turn:
         limit = self._run.agent.limits.time
         self._run.deadline = self._services.clock.monotonic() + limit
         try:
-            async with asyncio.timeout(limit):
+            async with asyncio.timeout(limit), watched(self._run):
                 return await run_agent(self._run)
         except Waiting:
             return None
@@ -195,7 +197,7 @@ class Turn:
         `interrupted`: by the person's next message, which the notice then names.
         """
         rows = await self._journal.rows()
-        closing = self._close_calls(rows)
+        closing = unanswered(rows, self._journal.turn_id, "the person stopped this turn")
         text = notice("interrupted" if interrupted else "stopped", self._person.language)
         shown = f"{said.strip()}\n\n_{text}_" if said.strip() else text
         closing.append(NewRow(RowKind.ASSISTANT, assistant(shown), ref="runtime"))
@@ -205,16 +207,10 @@ class Turn:
         """End a turn that has stopped the process again and again (hermes#7536)."""
         await self._fail("poison", RuntimeError("three starts ended inside this turn"))
 
-    def _close_calls(self, rows: Sequence[Row]) -> list[NewRow]:
-        own = [row for row in rows if row.turn_id == self._journal.turn_id]
-        have = {row.ref for row in own if row.kind is RowKind.RESULT}
-        calls = [c for row in own if row.kind is RowKind.ASSISTANT for c in row.message.calls]
-        return [_cancelled(call) for call in calls if call.id not in have]
-
     async def _answer(self, ended: Ended) -> None:
         artifacts = await self._artifacts()
         text, message = self._words(ended)
-        text += self._told()
+        text = (f"_{ended.warning}_\n\n" if ended.warning else "") + text + self._told()
         row = NewRow(
             RowKind.ASSISTANT,
             message,
@@ -259,7 +255,10 @@ class Turn:
         trace.failed(self._journal, error, code=code, error_id=error_id)
         log.error("turn_failed", exc_info=error, extra={"error_id": error_id, "code": code})
         text = notice(code, self._person.language, error_id)
-        rows = self._close_calls(await self._journal.rows())
+        stored = await self._journal.rows()
+        rows = unanswered(
+            stored, self._journal.turn_id, "this turn was ended by an error or a limit"
+        )
         rows.append(
             NewRow(RowKind.ASSISTANT, assistant(text), ref="runtime", meta={"error_id": error_id})
         )
@@ -298,11 +297,3 @@ def whitelist(
     """The tools of an agent by name, in a stable order (delegations last, as the preset lists them)."""
     found = {name: spec for name in sorted(set(names)) if (spec := registry.get(name))}
     return found | {spec.name: spec for spec in extra}
-
-
-def _cancelled(call: ToolUse) -> NewRow:
-    content = "Cancelled: the person stopped this turn; the outcome of the call is unknown."
-    if call.name.startswith(DELEGATE):
-        content = cancelled_result(call.name.removeprefix(DELEGATE))
-    result = ToolResult(call.id, call.name, content, is_error=True)
-    return NewRow(RowKind.RESULT, Message("user", (result,)), ref=call.id)

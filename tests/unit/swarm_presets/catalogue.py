@@ -7,8 +7,10 @@ TOOLS = frozenset(
         "analyze_stock",
         "ask_user",
         "chart",
+        "compact",
         "get_market_history",
         "get_market_overview",
+        "restore_archive",
         "search_stock_by_name",
     }
 )
