@@ -13,7 +13,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow check format bench clean
+.PHONY: help demo dev test test-slow check format bench bench-context clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -57,6 +57,10 @@ format: $(VENV)/.installed-dev  ## format all code
 
 bench: $(VENV)/.installed-dev  ## the path of a message, measured
 	$(BIN)/python tests/bench/path.py $(BENCH_ARGS)
+
+bench-context: $(VENV)/.installed-dev  ## what each compaction policy costs and keeps; DATA=DIR has transcripts
+	@test -n "$(DATA)" || { echo "name a directory of transcripts: make bench-context DATA=DIR" >&2; exit 2; }
+	$(BIN)/python -m tests.bench.context --data "$(DATA)" $(BENCH_ARGS)
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis

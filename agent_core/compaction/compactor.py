@@ -5,27 +5,23 @@ of the outcome in one commit with the rows that they are about. Until then nothi
 fails, the view is the one that came in, but for what layers 1 and 2 decided without it (CMP-14).
 """
 
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_core.compaction import anchors, facts, signs
-from agent_core.compaction.decisions import Fact, Summary, checkpoint, range_ref
+from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.compaction.economics import Situation
+from agent_core.compaction.frame import framed
 from agent_core.compaction.guard import guard
 from agent_core.compaction.ladder import Asked, Plan, plan, tail_clearing
-from agent_core.compaction.pairs import delivered_behind
 from agent_core.compaction.strategies import Policy
 from agent_core.compaction.summary import Job, Made
 from agent_core.compaction.view import View
 from agent_core.errors import ModelError
-from agent_core.models.tokens import of_text
 from agent_core.ports import ModelRequest
-from agent_core.types import Checkpoint, Row, RowKind, Usage
+from agent_core.types import Checkpoint, Usage
 
 SHORTEST = 20  # characters; a shorter summary says nothing (CMP-14)
-MAX_REQUEST_CHARS = (4_000, 2_000)  # of the task at hand, when a cut falls inside its turn
-KEEP_ANSWER = 2_000  # tokens up to which the last delivered answer stays raw behind a cut (CMP-35)
 
 Summarise = Callable[[Job], Awaitable[Made]]
 RequestFor = Callable[[View], ModelRequest]
@@ -163,88 +159,6 @@ def _taken(
         model=made.model,
         summary_made=True,
     )
-
-
-def framed(
-    view: View, cut: int, situation: Situation, policy: Policy, *, topic: str = "", state: str = ""
-) -> Summary:
-    """All of a summary but its text: what is kept of the rows behind the cut, and how they are found again."""
-    behind = [r for r in view.visible if r.seq < cut]
-    new = [r for r in behind if r.seq >= view.until]
-    chain = (facts.KEYWORDS,) if policy.keywords_only else facts.CHAIN
-    held: tuple[Fact, ...] = ()
-    if policy.facts:
-        held, _ = facts.slot(facts.extract(behind, chain))
-    words, clip = said(behind, situation.estimate(policy.words * situation.window), policy.clip)
-    words = (*words, *_last_answer(view, cut))
-    picked = anchors.pick(new, limit=policy.anchors, leave_out=words) if policy.anchors else ()
-    texts = [anchors.spoken(r) for r in new]
-    joined = "\n".join(texts)
-    return Summary(
-        text="",
-        profile=policy.profile,
-        layout=policy.layout,
-        facts=held,
-        anchors=picked,
-        words=words,
-        clip=clip,
-        state="\n".join(s for s in (_task(view, cut, clip), state) if s),
-        archive=range_ref(behind[0].seq, behind[-1].seq)
-        if behind and policy.profile != "short"
-        else "",
-        keywords=signs.keywords(texts),
-        symbols=tuple(signs.codes(joined)[:24]),
-        paths=tuple(signs.paths(joined)[:24]),
-        topic=topic,
-    )
-
-
-def said(
-    rows: Sequence[Row], budget: int, clip: tuple[int, int]
-) -> tuple[tuple[int, ...], tuple[int, int]]:
-    """(rows whose words are kept, clip of each text) within `budget` estimated tokens; all of them where it can be.
-
-    A tighter clip comes before leaving any out; then the oldest go.
-    """
-    if budget <= 0:
-        return (), clip
-    spoken = [(r.seq, r.message.text) for r in rows if r.kind is RowKind.USER]
-    for share in (1, 2, 3, 4):
-        tight = (clip[0] // share, clip[1] // share)
-        sizes = [_size(text, tight) for _, text in spoken]
-        if sum(sizes) <= budget:
-            return tuple(seq for seq, _ in spoken), tight
-    start, total = len(spoken), 0
-    while start and total + sizes[start - 1] <= budget:
-        start -= 1
-        total += sizes[start]
-    return tuple(seq for seq, _ in spoken[start:]), tight
-
-
-def _size(text: str, clip: tuple[int, int]) -> int:
-    long = len(text) > sum(clip) + 30
-    return of_text(text[: clip[0]] + text[-clip[1] :] if long else text) + 8
-
-
-def _last_answer(view: View, cut: int) -> tuple[int, ...]:
-    """The newest answer that was delivered, when it lies behind the cut and is not too long to stay (CMP-35)."""
-    seq = delivered_behind(view, cut)
-    row = None if seq is None else view.row(seq)
-    fits = row is not None and of_text(row.message.text) <= KEEP_ANSWER
-    return (row.seq,) if row is not None and fits else ()
-
-
-def _task(view: View, cut: int, clip: tuple[int, int]) -> str:
-    """What the person asked in the turn at hand, when the cut falls inside that turn and a clip would shorten it."""
-    turn = view.rows[-1].turn_id
-    rows = [r for r in view.visible if r.turn_id == turn and r.kind is RowKind.USER and r.seq < cut]
-    text = rows[-1].message.text.strip() if rows else ""
-    if len(text) <= sum(clip) + 30:
-        return ""
-    first, last = MAX_REQUEST_CHARS
-    if len(text) > first + last:
-        text = f"{text[:first]}\n…\n{text[-last:]}"
-    return f"The task at hand, in the person's own words:\n{text}"
 
 
 def _job(

@@ -97,20 +97,33 @@ def break_even(cleared: float, kept: float, rates: Rates = MARKS_5M) -> float:
 
 
 def pays(
-    cleared: float, kept: float, situation: Situation, *, requests: float, batch: float
+    cleared: float,
+    kept: float,
+    situation: Situation,
+    *,
+    ahead: float,
+    carried: float,
+    batch: float,
+    patience: float,
 ) -> bool:
-    """Whether to clear now.
+    """Whether to clear now: on a cold cache always, else in batches that are paid back, or after long patience.
 
     Args:
         cleared: tokens that would go.
         kept: tokens that stay behind the first changed place.
         situation: the model's window and cache.
-        requests: how many requests have already carried what would go. Having paid for carrying it as much as the
-            edit costs is the sign to stop: whatever comes, that costs at most twice what knowing the future would.
-        batch: the share of the window that is worth an edit at any time.
+        ahead: requests until the prefix must be written anew anyway, as far as can be seen: an edit that has not paid
+            for itself by then never does.
+        carried: how many requests have carried what would go. What has cost as much as several edits to keep is let
+            go, whatever its size; measured, doing so at one time the break-even costs more than it saves.
+        batch: the share of the window that makes a batch.
+        patience: how many times the break-even `carried` must have reached.
     """
     if cleared <= 0:
         return False
-    if situation.cold or cleared >= batch * situation.window:
+    if situation.cold:
         return True
-    return requests >= break_even(cleared, kept, situation.rates)
+    needed = break_even(cleared, kept, situation.rates)
+    if cleared >= batch * situation.window and ahead >= needed:
+        return True
+    return carried >= patience * needed

@@ -202,14 +202,24 @@ def _clearing_pays(ladder: _Ladder) -> bool:
     seqs = prune.prunable(view, policy.keep_results, policy.clear_over)
     if not seqs:
         return False
-    gone, kept, requests = _stake(view, set(seqs))
+    gone, kept, carried = _stake(view, set(seqs))
     return pays(
         gone * situation.ratio,
         kept * situation.ratio,
         situation,
-        requests=requests,
+        ahead=_ahead(ladder),
+        carried=carried,
         batch=policy.batch,
+        patience=policy.patience,
     )
+
+
+def _ahead(ladder: _Ladder) -> float:
+    """Requests until the mark of a summary, at the pace of those that are shown."""
+    body = _body(ladder.view)
+    calls = sum(1 for p in body if p.message.role == "assistant")
+    pace = sum(p.tokens for p in body) * ladder.situation.ratio / max(1, calls)
+    return (ladder.policy.summarise_at * ladder.limit - ladder.now) / max(1.0, pace)
 
 
 def _stake(view: View, seqs: set[int]) -> tuple[int, int, float]:

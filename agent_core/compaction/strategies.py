@@ -22,7 +22,7 @@ class Policy:
         schedule: "economic": layers 1 and 2 in batches, when the cache makes it worth it; "in_place": at their marks,
             before each call; "threshold": a summary at T and nothing before; "count": by number of messages.
         clear_at, fold_at, summarise_at: the water marks, shares of T (TOK-9).
-        batch: share of W that layers 1 and 2 must free to act on a warm cache.
+        batch: share of W that layer 1 must free to act on a warm cache; `patience`: see `economics.pays`.
         cold_at: share of W above which a cold cache is used for a whole compaction.
         keep_results, clear_over: layer 1 spares the last results, and those of at most so many characters (CMP-1).
         plain: cleared results show as `[cleared]`, without the reference (CMP-4).
@@ -48,6 +48,7 @@ class Policy:
     fold_at: float = 0.7
     summarise_at: float = 1.0
     batch: float = 0.2
+    patience: float = 6.0
     cold_at: float = 0.4
     keep_results: int = 3
     clear_over: int = 100
@@ -80,7 +81,8 @@ POLICIES: Mapping[str, Policy] = {
         Policy(
             "economic",
             "economic",
-            tail_share=0.15,
+            summarise_at=0.8,
+            tail_share=0.08,
             words=0.2,
             forked=True,
             ceiling=200_000,

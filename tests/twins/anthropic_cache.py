@@ -65,21 +65,50 @@ class PrefixCache:
         return 0
 
 
-def prefixes_of(body: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[int, str]]:
-    """(hash, tokens) of the prefix up to each block, and the places of the marks with their lives."""
-    system = body.get("system") or []
-    parts = [("tool", t) for t in body.get("tools") or []]
-    parts += [("system", b) for b in ([{"text": system}] if isinstance(system, str) else system)]
-    for message in body["messages"]:
-        parts += [(message["role"], b) for b in blocks_of(message)]
-    running = hashlib.sha256(str(body.get("model")).encode())
-    found, marks, size = [], {}, 0
-    for i, (kind, block) in enumerate(parts):
+@dataclass
+class Chain:
+    """The prefixes of a request up to each block, one after another, and the places of the marks with their lives."""
+
+    model: str
+    found: list[tuple[str, int]] = field(default_factory=list)
+    marks: dict[int, str] = field(default_factory=dict)
+    size: int = 0
+
+    def __post_init__(self) -> None:
+        self.running = hashlib.sha256(self.model.encode())
+
+    def add(self, kind: str, block: dict[str, Any]) -> None:
+        """Take the next block."""
         plain = {k: v for k, v in block.items() if k != "cache_control"}
         text = json.dumps([kind, plain], sort_keys=True, ensure_ascii=False)
-        running.update(text.encode("utf-8", "surrogatepass"))
-        size += len(text)
-        found.append((running.hexdigest(), size // 4))
+        self.running.update(text.encode("utf-8", "surrogatepass"))
+        self.size += len(text)
         if mark := block.get("cache_control"):
-            marks[i] = mark.get("ttl", "5m")
-    return found, marks
+            self.marks[len(self.found)] = mark.get("ttl", "5m")
+        self.found.append((self.running.hexdigest(), self.size // 4))
+
+    def copy(self) -> "Chain":
+        """One to go on with, without marks, which move from call to call."""
+        new = Chain(self.model, self.found.copy(), {}, self.size)
+        new.running = self.running.copy()
+        return new
+
+
+def static_of(body: dict[str, Any]) -> list[tuple[str, dict[str, Any]]]:
+    """Tools and system text as blocks."""
+    system = body.get("system") or []
+    parts = [("tool", t) for t in body.get("tools") or []]
+    return parts + [
+        ("system", b) for b in ([{"text": system}] if isinstance(system, str) else system)
+    ]
+
+
+def prefixes_of(body: dict[str, Any]) -> tuple[list[tuple[str, int]], dict[int, str]]:
+    """(hash, tokens) of the prefix up to each block, and the places of the marks with their lives."""
+    chain = Chain(str(body.get("model")))
+    for kind, block in static_of(body):
+        chain.add(kind, block)
+    for message in body["messages"]:
+        for block in blocks_of(message):
+            chain.add(message["role"], block)
+    return chain.found, chain.marks
