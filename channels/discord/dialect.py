@@ -65,7 +65,7 @@ class DiscordMarkdown(Dialect):
     def pre(self, text: str, info: str) -> str:
         """A fence; three backticks inside are kept apart, since Discord has no longer fence."""
         language = _LANGUAGE.match(info.strip())
-        body = text.replace("```", "`\u200b`\u200b`")
+        body = re.sub("`{3,}", lambda run: "\u200b".join(run.group()), text)
         return Pre(f"```{language.group() if language else ''}\n{body}\n```")
 
     def mark(self, kind: Mark, pieces: list[str]) -> list[str]:

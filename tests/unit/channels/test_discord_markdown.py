@@ -37,6 +37,7 @@ FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(H
         ("\\# no\n\\- no\n1\\. no", "\\# no\n\\- no\n1\\. no"),
         ("`a``b`", "`` a`\u200b`\u200bb ``"),
         ("```py\nx='```'\n```", "```py\nx='`\u200b`\u200b`'\n```"),
+        ("~~~\n`````\n~~~", "```\n`\u200b`\u200b`\u200b`\u200b`\n```"),
         ("```py title\nx < 1\n```", "```py\nx < 1\n```"),
         ("**重点：**内容", "**重点：**内容"),
         ("**bol", "\\*\\*bol"),
