@@ -31,7 +31,9 @@ def framed(
     behind = [r for r in view.visible if r.seq < cut]
     new = [r for r in behind if r.seq >= view.until]
     chain = (facts.KEYWORDS,) if policy.keywords_only else facts.CHAIN
-    found = facts.extract(behind, chain) if policy.facts else ()
+    # The course's slot holds what is in the tail as well (STR-3); else what is still shown raw need not come twice.
+    stated = view.visible if policy.layout == "layers" else behind
+    found = facts.extract(stated, chain) if policy.facts else ()
     held, _ = facts.slot(found)
     budget = situation.estimate(policy.words * situation.window)
     words, clip = said(behind, budget, policy.clip, {f.seq for f in found})
@@ -48,14 +50,19 @@ def framed(
         words=words,
         clip=clip,
         state="\n".join(s for s in (_task(view, cut, clip), state) if s),
-        archive=range_ref(behind[0].seq, behind[-1].seq)
-        if behind and policy.profile != "short"
-        else "",
+        archive=_archive(behind, policy),
         keywords=signs.keywords(texts),
         symbols=tuple(signs.codes(joined)[:24]),
         paths=tuple(signs.paths(joined)[:24]),
         topic=topic,
     )
+
+
+def _archive(behind: Sequence[Row], policy: Policy) -> str:
+    """The course's three strategies show nothing but what they keep (STR-1 … STR-3)."""
+    if policy.schedule == "count" or not behind:
+        return ""
+    return range_ref(behind[0].seq, behind[-1].seq)
 
 
 def said(

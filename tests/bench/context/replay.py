@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, field, replace
 from random import Random
 
-from agent_core.assembly.breakpoints import breakpoints
+from agent_core.assembly.builder import Frame, Prefix, request
 from agent_core.compaction import compactor
 from agent_core.compaction.economics import FIVE_MINUTES, HOUR, Situation
 from agent_core.compaction.strategies import Policy
@@ -90,7 +90,8 @@ class Replay:
     ) -> None:
         self.facts = planted.made(seed)
         self.session = planted.plant(session, self.facts)
-        self.policy, self.window, self.ttl = policy, window, ttl
+        self.policy, self.window = policy, window
+        self.ttl: Ttl | None = ttl
         self.gap, self.draw = gap, Random(seed)
         self.clock = Clock()
         self.last_call = -math.inf
@@ -98,8 +99,9 @@ class Replay:
         self.model = BillingModel(self._answer, self.clock)
         self.rows: list[Row] = []
         self.view = View.of(())
-        self.tools = session.tools
-        self.fixed = tokens.mixed(session.system, (), self.tools)
+        prefix = Prefix(session.system, session.tools)
+        self.fixed = prefix.tokens
+        self.frame = Frame(prefix, self.model.info, 4_096)
         self.turn = 0
         self.keep_requests = keep_requests
         self.result = Result()
@@ -118,9 +120,9 @@ class Replay:
     async def _step(self, step: Step) -> None:
         if self.policy is not None:
             await self._compact(self.policy)
-        request = self.request_for(self.view)
+        made = self.request_for(self.view)
         self.next = step.answer
-        usage = await self._call(request)
+        usage = await self._call(made)
         meta = {
             "usage": [
                 usage.input_tokens,
@@ -175,18 +177,13 @@ class Replay:
         )
 
     def request_for(self, view: View) -> ModelRequest:
-        """As the runtime builds it."""
-        marks = breakpoints(view.messages, view.turns, self.turn)
+        """As the runtime builds it; where one life of all marks was asked for, with that."""
+        made = request(view, self.frame, self.turn)
         ttl = self.ttl
-        if ttl is not None:
-            marks = tuple(Breakpoint(m.at, ttl) for m in marks)
-        return ModelRequest(
-            self.session.system,
-            view.messages,
-            self.tools,
-            breakpoints=marks,
-            prefix_ttl="1h" if ttl is None else ttl,
-        )
+        if ttl is None:
+            return made
+        marks = tuple(Breakpoint(m.at, ttl) for m in made.breakpoints)
+        return replace(made, breakpoints=marks, prefix_ttl=ttl)
 
     def _append(
         self, kind: RowKind, message: Message, ref: str = "", meta: dict[str, object] | None = None

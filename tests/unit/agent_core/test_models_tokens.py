@@ -1,3 +1,5 @@
+import datetime as dt
+
 import pytest
 
 from agent_core.models import tokens
@@ -6,10 +8,13 @@ from agent_core.types import (
     Context,
     Image,
     Message,
+    Row,
+    RowKind,
     Text,
     Thinking,
     ToolResult,
     ToolUse,
+    assistant,
     user,
 )
 
@@ -74,3 +79,55 @@ def test_reserve_and_threshold(window: int, reserve: int, threshold: int) -> Non
 def test_what_a_compaction_keeps(window: int, keep: int) -> None:
     """TOK-7."""
     assert tokens.keep_recent(window) == keep
+
+
+def answers(*ratios: float, model: str = "a/m", estimate: int = 1_000) -> list[Row]:
+    at = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
+    return [
+        Row(
+            n,
+            n,
+            RowKind.ASSISTANT,
+            assistant("x"),
+            model,
+            at,
+            {"usage": [int(r * estimate) - 300, 9, 200, 100, None], "estimate": estimate},
+        )
+        for n, r in enumerate(ratios, 1)
+    ]
+
+
+def test_without_anything_to_go_by_an_estimate_stands() -> None:
+    """TOK-10: rows from before estimates were kept, and providers that count nothing, change nothing."""
+    assert tokens.calibration([], "a/m") == 1.0
+    old, silent = answers(2.0, 2.0)
+    rows = [
+        Row(1, 1, old.kind, old.message, "a/m", old.at, {"usage": [1, 2, 3, 4]}),
+        Row(2, 1, old.kind, old.message, "a/m", silent.at, {"usage": [0, 0, 0, 0], "estimate": 9}),
+    ]
+    assert tokens.calibration(rows, "a/m") == 1.0
+
+
+def test_every_input_token_counts_and_the_ratio_is_smoothed() -> None:
+    """TOK-10: plain, read and written tokens are the input; a new ratio weighs 0.3."""
+    assert tokens.calibration(answers(0.8), "a/m") == pytest.approx(0.8)
+    assert tokens.calibration(answers(1.0, 2.0), "a/m") == pytest.approx(1.3)
+
+
+def test_a_ratio_is_clamped() -> None:
+    """TOK-10: within 0.5 and 6, whatever a provider reports."""
+    assert tokens.calibration(answers(0.31), "a/m") == 0.5
+    assert tokens.calibration(answers(90.0), "a/m") == 6.0
+    assert (tokens.MIN_RATIO, tokens.MAX_RATIO, tokens.SMOOTHING) == (0.5, 6.0, 0.3)
+
+
+def test_each_model_has_a_ratio_of_its_own() -> None:
+    """TOK-10: after a fallback the new model begins at 1."""
+    rows = answers(3.0, model="a/m")
+    assert tokens.calibration(rows, "b/m") == 1.0
+
+
+def test_it_settles_on_what_the_provider_counts() -> None:
+    """TOK-10: after some calls of one kind, within a hundredth."""
+    rows = answers(6.0, *[0.7] * 16)
+    assert tokens.calibration(rows, "a/m") == pytest.approx(0.7, abs=0.01)
