@@ -40,7 +40,8 @@ class Price:
 class ModelInfo:
     """Facts about a model.
 
-    `name` is `<provider>/<model>`; sizes are tokens; an unknown price is None, never 0 (MDL-3).
+    `name` is `<provider>/<model>`; sizes are tokens; an unknown price is None, never 0 (MDL-3). Without
+    `summarises` it is never asked for a summary: a deterministic one stands in.
     """
 
     name: str
@@ -49,6 +50,7 @@ class ModelInfo:
     vision: bool
     cache: CacheKind
     price: Price | None
+    summarises: bool = True
 
 
 @dataclass(frozen=True, slots=True)

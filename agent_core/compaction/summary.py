@@ -96,6 +96,8 @@ async def summarise(
             the caller keeps everything as it was (CMP-14).
     """
     maker = _Maker(job, asking.Calls(model, limits))
+    if not model.info.summarises:
+        return maker.stand_in(wanted=fallback)
     clock = asyncio.timeout(limits.total)
     try:
         async with clock:

@@ -37,6 +37,7 @@ INFO = ModelInfo(
     vision=False,
     cache="none",
     price=Price(0.0, 0.0, 0.0, 0.0),  # known to be free, not unknown (MDL-3)
+    summarises=False,
 )
 CHARS_PER_TOKEN = 4
 CHUNK_DELAY = 0.015  # seconds; an answer of 1,000 characters takes about 1.2 s

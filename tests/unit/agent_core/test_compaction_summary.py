@@ -416,3 +416,12 @@ async def test_words_in_the_record_cannot_end_it() -> None:
 async def test_no_rows_make_no_summary() -> None:
     made = await summarise(Job(None, ()), ScriptedModel([]))
     assert made == Made("", "none", problem=made.problem)
+
+
+async def test_a_model_that_writes_no_summaries_is_not_asked_for_one() -> None:
+    """CMP-17: the demo planner's chats are condensed without a model, and without a complaint."""
+    model = ScriptedModel([], info=replace(INFO, summarises=False))
+    made = await summarise(job(), model)
+    assert made.profile == "mechanical"
+    assert made.problem == ""
+    assert model.requests == []
