@@ -10,14 +10,17 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, create_engine, inspect, text
 from sqlmodel import SQLModel
 
-import gateway.tables  # noqa: F401 - fills the metadata
+import agent_core.storage.tables_memory
+import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
+import gateway.tables  # noqa: F401
 from gateway.db import Database, DatabaseError, connect
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0003"
-KNOWN = ("0001", "0002", "0003")  # every revision, oldest first; a test holds this to the migrations
+HEAD = "0004"
+# Every revision, oldest first; a test holds this to the migrations.
+KNOWN = ("0001", "0002", "0003", "0004")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -4,7 +4,9 @@ from alembic import context
 from sqlalchemy import create_engine, pool
 from sqlmodel import SQLModel
 
-import gateway.tables  # noqa: F401 - fills the metadata
+import agent_core.storage.tables_memory
+import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
+import gateway.tables  # noqa: F401
 
 
 def run() -> None:
