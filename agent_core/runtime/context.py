@@ -19,6 +19,7 @@ from agent_core.models.tokens import calibration
 from agent_core.ports import ModelRequest
 from agent_core.runtime import trace
 from agent_core.runtime.run import Run
+from agent_core.runtime.workspace import kept
 from agent_core.types import Row, RowKind
 
 
@@ -101,6 +102,7 @@ async def _compacted(run: Run, view: View, situation: Situation, asked: Asked | 
         made,
         lambda seen: request(seen, _frame(run), turn),
         asked=asked,
+        state=kept(view.rows, turn),
     )
     if outcome.notes:
         trace.compacted(

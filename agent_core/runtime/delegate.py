@@ -24,6 +24,7 @@ from agent_core.runtime.policy import Next, decide
 from agent_core.runtime.restrict import DELEGATE, rounds
 from agent_core.runtime.run import Ended, Run
 from agent_core.runtime.team import Agent, Status, Team
+from agent_core.runtime.watchdog import Stalled, watched
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.types import (
@@ -175,10 +176,12 @@ async def _guarded(run: Run, seconds: float, before: float) -> tuple[Outcome, En
     run.deadline = run.clock.monotonic() + seconds
     limits = run.agent.limits
     try:
-        async with asyncio.timeout(seconds):
+        async with asyncio.timeout(seconds), watched(run):
             ended = await run_agent(run)
     except TimeoutError:
         return await _broken(run, Status.TIMEOUT, f"limits.time {limits.time:g}s reached"), None
+    except Stalled as e:
+        return await _broken(run, Status.TIMEOUT, str(e)), None
     except ModelTimeout as e:
         return await _broken(run, Status.TIMEOUT, f"model {e.phase} time-out {e.seconds:g}s"), None
     except ModelError as e:

@@ -8,26 +8,22 @@ person (asking.py) ends the run with `Waiting`, once the others of its batch hav
 """
 
 import asyncio
-import logging
-import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
 
 from agent_core.errors import Fenced, Reload, Waiting
-from agent_core.events import ToolFinished, ToolProgress, ToolStarted
-from agent_core.ports import NewBlob
-from agent_core.runtime import trace
+from agent_core.events import ToolFinished, ToolStarted
+from agent_core.runtime import repeats, trace
 from agent_core.runtime.asking import allowed, asks, consult
 from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
-from agent_core.runtime.offload import LONG, pack
+from agent_core.runtime.invoke import Done, failure, invoke
 from agent_core.runtime.restrict import WHY, End, restriction
 from agent_core.runtime.run import Run
+from agent_core.tools.ask import ASK_USER
 from agent_core.tools.registry import ALIASES
-from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
+from agent_core.tools.spec import ToolFailure, ToolSpec
 from agent_core.types import Message, NewRow, Row, RowKind, ToolResult, ToolUse
-
-log = logging.getLogger(__name__)
 
 WORKERS = 5
 DETAIL_CHARS = 80
@@ -38,14 +34,24 @@ UNKNOWN_OUTCOME = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
-    """A call's result with what is stored beside it."""
+NOBODY = (
+    "{tool} needs a person's approval, and nobody can be asked in this run: it was not run. Say what you would do, so "
+    "that it can be asked for with ask_user in a conversation first."
+)
+NOBODY_ANSWERS = "Nobody can be asked here. Go on without, and say what you assumed."
 
-    result: ToolResult
-    blobs: tuple[NewBlob, ...] = ()
-    meta: Mapping[str, object] | None = None
-    summary: str = ""
+
+@dataclass(frozen=True, slots=True)
+class _Batch:
+    """Calls that run side by side.
+
+    `started` began before this run of the turn; `refusals` says why a call may not run; `rows` is everything stored.
+    """
+
+    calls: Sequence[ToolUse]
+    started: set[str]
+    refusals: Mapping[str, str | None]
+    rows: Sequence[Row]
 
 
 async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row]:
@@ -70,21 +76,23 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
         [r for r in stored if r.seq < message_row.seq], message_row.turn_id, run.agent
     )
     new: list[Row] = []
-    for batch in _batches(run, runnable):
-        new += await _announce(run, [c for c in batch if c.id not in started])
-        asking = {c.id for c in batch if asks(_spec(run, c))}
+    for calls in _batches(run, runnable):
+        new += await _announce(run, [c for c in calls if c.id not in started])
+        asking = {c.id for c in calls if asks(_spec(run, c))}
         known = (started - asking) | (begun & asking)
-        new += await _run_batch(run, batch, known, {c.id: limits.reason(c.name) for c in batch})
+        refusals = {c.id: limits.reason(c.name) for c in calls}
+        new += await _run_batch(run, _Batch(calls, known, refusals, [*stored, *new]))
     for call in pending:
         if call.id in looped:
-            done = _Done(_failure(call, TRIPPED), meta={"guard": "doom_loop"})
-            new.append(await _store(run, done))
+            new.append(await _refuse(run, call, TRIPPED, {"guard": "doom_loop"}))
     return new
 
 
 async def refuse_all(run: Run, calls: Sequence[ToolUse], why: End) -> list[Row]:
     """Answer calls that came when no tool may run any more."""
-    rows = [_row(_Done(_failure(call, WHY[why]), meta={"refused": why})) for call in calls]
+    for call in calls:
+        _trace_refusal(run, call, WHY[why])
+    rows = [_row(Done(failure(call, WHY[why]), meta={"refused": why})) for call in calls]
     return list(await run.journal.append(rows))
 
 
@@ -96,11 +104,16 @@ def first_intents(run: Run, rows: Sequence[Row], message: Message) -> list[NewRo
     return _intents(run, first)
 
 
-def _batches(run: Run, calls: Sequence[ToolUse]) -> list[list[ToolUse]]:
-    batches: list[list[ToolUse]] = []
+def _batches(run: Run, calls: Sequence[ToolUse]) -> list[Sequence[ToolUse]]:
+    """What runs together, in order. Repeats of a deterministic call come after it, to take its result (DOM-7)."""
+    batches: list[Sequence[ToolUse]] = []
     for safe, group in groupby(calls, key=lambda call: _is_safe(_spec(run, call))):
         members = list(group)
-        batches += [members] if safe else [[call] for call in members]
+        if safe:
+            keys = [repeats.key_of(call, _spec(run, call)) for call in members]
+            batches += repeats.apart(members, keys)
+        else:
+            batches += [[call] for call in members]
     return batches
 
 
@@ -124,23 +137,21 @@ async def _announce(run: Run, batch: Sequence[ToolUse]) -> list[Row]:
     return list(await run.journal.append(rows)) if rows else []
 
 
-async def _run_batch(
-    run: Run, batch: Sequence[ToolUse], started: set[str], refusals: dict[str, str | None]
-) -> list[Row]:
-    if len(batch) == 1:
-        return [await _run_one(run, batch[0], started, refusals)]
+async def _run_batch(run: Run, batch: _Batch) -> list[Row]:
+    if len(batch.calls) == 1:
+        return [await _run_one(run, batch.calls[0], batch)]
     slots = asyncio.Semaphore(WORKERS)
 
     async def one(call: ToolUse) -> Row | Waiting:
         async with slots:
             try:
-                return await _run_one(run, call, started, refusals)
+                return await _run_one(run, call, batch)
             except Waiting as e:  # the others of the batch go on; TaskGroup would cancel them
                 return e
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(one(call)) for call in batch]
+            tasks = [group.create_task(one(call)) for call in batch.calls]
     except* (Fenced, Reload) as left:  # one is enough to know; the group has cancelled the others
         raise left.exceptions[0] from None
     rows = [task.result() for task in tasks]
@@ -150,23 +161,31 @@ async def _run_batch(
     return sorted((row for row in rows if isinstance(row, Row)), key=lambda row: row.seq)
 
 
-async def _run_one(
-    run: Run, call: ToolUse, started: set[str], refusals: dict[str, str | None]
-) -> Row:
+async def _run_one(run: Run, call: ToolUse, batch: _Batch) -> Row:
     spec = _spec(run, call)
-    if refusal := refusals[call.id]:
+    if refusal := batch.refusals[call.id]:
         return await _refuse(run, call, refusal)
     if spec is None:
         return await _refuse(run, call, f"There is no tool {call.name!r} here.")
-    if call.id in started and not spec.idempotent:
+    if call.id in batch.started and not spec.idempotent:
         return await _refuse(run, call, UNKNOWN_OUTCOME)
     if asks(spec) and call.args is not None:
-        return await _ask_first(run, call, spec, started)
-    return await _carry_out(run, call, spec)
+        if not run.person.present:
+            words = NOBODY_ANSWERS if spec.name == ASK_USER else NOBODY.format(tool=call.name)
+            return await _refuse(run, call, words)
+        return await _ask_first(run, call, spec, batch.started)
+    return await _carry_out(run, call, spec, earlier=batch.rows)
 
 
-async def _refuse(run: Run, call: ToolUse, why: str) -> Row:
+async def _refuse(
+    run: Run, call: ToolUse, why: str, meta: Mapping[str, object] | None = None
+) -> Row:
     """Answer a call that is not run."""
+    _trace_refusal(run, call, why)
+    return await _store(run, Done(failure(call, why), meta=meta))
+
+
+def _trace_refusal(run: Run, call: ToolUse, why: str) -> None:
     trace.tool_ended(
         run.journal,
         call.id,
@@ -177,22 +196,25 @@ async def _refuse(run: Run, call: ToolUse, why: str) -> Row:
         status="refused",
         agent=run.label,
     )
-    return await _store(run, _Done(_failure(call, why)))
 
 
 async def _ask_first(run: Run, call: ToolUse, spec: ToolSpec, begun: set[str]) -> Row:
     try:
         settled = await consult(run, call, spec, begun)
     except ToolFailure as e:
-        return await _store(run, _Done(_failure(call, str(e))))
+        return await _refuse(run, call, str(e))
     if settled.call is not None:
         return await _carry_out(run, settled.call, spec, settled.meta)
     result = ToolResult(call.id, call.name, settled.result, is_error=not settled.ok)
-    return await _store(run, _Done(result, meta=settled.meta))
+    return await _store(run, Done(result, meta=settled.meta))
 
 
 async def _carry_out(
-    run: Run, call: ToolUse, spec: ToolSpec, meta: dict[str, object] | None = None
+    run: Run,
+    call: ToolUse,
+    spec: ToolSpec,
+    meta: dict[str, object] | None = None,
+    earlier: Sequence[Row] = (),
 ) -> Row:
     began = run.clock.monotonic()
     run.emit(
@@ -200,11 +222,13 @@ async def _carry_out(
             call.id, spec.name, spec.display(run.person.language), call_detail(call), run.label
         )
     )
-    done = await _outcome(run, call, spec)
+    again = _known(run, call, spec, earlier)
+    done = again or await invoke(run, call, spec)
     if meta:
         done = replace(done, meta={**(done.meta or {}), **meta})
     result = done.result
     seconds = run.clock.monotonic() - began
+    status = "error" if result.is_error else "ok"
     trace.tool_ended(
         run.journal,
         call.id,
@@ -212,10 +236,11 @@ async def _carry_out(
         call.args,
         result=result.content,
         ms=round(seconds * 1_000),
-        status="error" if result.is_error else "ok",
+        status="cached" if again else status,
         agent=run.label,
     )
     row = await _store(run, done)
+    run.alive()
     run.emit(
         ToolFinished(
             call.id,
@@ -230,72 +255,29 @@ async def _carry_out(
     return row
 
 
+def _known(run: Run, call: ToolUse, spec: ToolSpec, rows: Sequence[Row]) -> Done | None:
+    """The result that this turn has for the same call of a deterministic tool (DOM-7)."""
+    row = repeats.known(rows, run.journal.turn_id, call, spec)
+    if row is None:
+        return None
+    [result] = [block for block in row.message.blocks if isinstance(block, ToolResult)]
+    summary = str(row.meta.get("summary") or "")
+    return Done(
+        replace(result, call_id=call.id), meta={**row.meta, "cached": row.seq}, summary=summary
+    )
+
+
 def call_detail(call: ToolUse) -> str:
     """A call's arguments in one short line, for people."""
     values = [str(v) for v in (call.args or {}).values() if isinstance(v, str | int | float | list)]
     return " ".join(values)[:DETAIL_CHARS]
 
 
-async def _outcome(run: Run, call: ToolUse, spec: ToolSpec) -> _Done:
-    if call.args is None:
-        return _Done(_failure(call, "The arguments were not valid JSON; send them again."))
-    seconds = _seconds(run, spec)
-    try:
-        async with asyncio.timeout(None if math.isinf(seconds) else seconds):
-            output = await spec.call(_context(run, call), call.args)
-    except (Fenced, Reload, Waiting):
-        raise  # of a delegation: its rows are somebody else's, must be read again, or wait for a person
-    except ToolFailure as e:
-        return _Done(_failure(call, str(e)))
-    except TimeoutError:
-        return _Done(_failure(call, f"{call.name} timed out after {seconds:g} s."))
-    except Exception as e:
-        log.exception("tool_failed", extra={"tool": call.name, "turn": run.journal.turn_id})
-        return _Done(_failure(call, f"{call.name} failed inside ({type(e).__name__})."))
-    return await _packed(run, call, output, spec)
-
-
-def _seconds(run: Run, spec: ToolSpec) -> float:
-    """A tool's time: its own, the agent's, and what is left of the run (SUB-4); inf where it keeps its own deadline."""
-    if math.isinf(spec.timeout):
-        return math.inf
-    return max(0.001, min(spec.timeout, run.agent.limits.tool_timeout, run.left()))
-
-
-def _context(run: Run, call: ToolUse) -> ToolContext:
-    def progress(detail: str, progress: float | None = None) -> None:
-        run.emit(ToolProgress(call.id, detail, progress, run.label))
-
-    return ToolContext(
-        owner=run.person.owner,
-        session_id=run.journal.session_id,
-        turn_id=run.journal.turn_id,
-        call_id=call.id,
-        language=run.person.language,
-        clock=run.clock,
-        as_of=run.person.as_of,
-        progress=progress,
-    )
-
-
-def _failure(call: ToolUse, text: str) -> ToolResult:
-    return ToolResult(call.id, call.name, text, is_error=True)
-
-
-async def _packed(run: Run, call: ToolUse, output: ToolOutput, spec: ToolSpec) -> _Done:
-    """Files and long text go to blobs; the model keeps a preview with a reference (EVT-6)."""
-    if len(output.content) > LONG:
-        packed = await asyncio.to_thread(pack, run.person.owner, call, output, spec.credibility)
-    else:
-        packed = pack(run.person.owner, call, output, spec.credibility)
-    return _Done(packed.result, packed.blobs, packed.meta, output.summary)
-
-
-def _row(done: _Done) -> NewRow:
+def _row(done: Done) -> NewRow:
     message = Message("user", (done.result,))
     return NewRow(RowKind.RESULT, message, ref=done.result.call_id, meta=dict(done.meta or {}))
 
 
-async def _store(run: Run, done: _Done) -> Row:
+async def _store(run: Run, done: Done) -> Row:
     rows = await run.journal.append([_row(done)], blobs=done.blobs)
     return rows[0]

@@ -32,14 +32,14 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
-from agent_core.runtime import trace
+from agent_core.runtime import internal, trace
 from agent_core.runtime.context import next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.pictures import with_pictures
 from agent_core.runtime.restrict import End, restriction, rounds
 from agent_core.runtime.run import Ended, Reason, Run
-from agent_core.types import Block, NewRow, Row, RowKind, Thinking, ToolUse, Usage
+from agent_core.types import Block, NewRow, Row, RowKind, Thinking, ToolUse, Usage, assistant
 
 _ENDS: dict[str, Reason] = {"end": "done", "max_tokens": "max_tokens", "refusal": "refusal"}
 
@@ -60,8 +60,12 @@ async def run_agent(run: Run) -> Ended:
         if _over_budget(run, rows):
             return _ended(run, rows, None, "over_budget")
         await _steer(run, rows)
+        if note := internal.nudge(run, rows):
+            rows += await run.journal.append([note])
         finished = with_new_ids(await _call_model(run, rows), rows)
         if finished.stop != "tool_use" or not finished.message.calls:
+            if await _corrected(run, rows, finished):
+                continue
             return _ended(run, rows, finished, _ENDS.get(finished.stop, "done"))
         ended = restriction(rows, turn, run.agent).ended
         told = _refused(rows, turn)
@@ -70,6 +74,24 @@ async def run_agent(run: Run) -> Ended:
             rows += await refuse_all(run, finished.message.calls, ended)
             if told:
                 return _ended(run, rows, None, ended)
+
+
+async def _corrected(run: Run, rows: list[Row], finished: FinishedChunk) -> bool:
+    """Store an answer as a draft, with why it is none, when the loop guard does not take it (LPG-4)."""
+    if finished.stop != "end" or _over_budget(run, rows, finished.usage):
+        return False
+    note = internal.correction(run, rows)
+    if note is None:
+        return False
+    if run.streamed:
+        run.streamed = ""
+        run.emit(StreamReset("the answer needs a tool", run.label))
+    draft = _row(run, finished)
+    if not finished.message.text.strip():
+        draft = replace(draft, message=assistant("(no answer)"))
+    draft = replace(draft, meta=draft.meta | {internal.INTERNAL: "draft"})
+    rows += await run.journal.append([draft, note], usage=finished.usage, model=finished.model)
+    return True
 
 
 async def _finish_calls(run: Run, rows: list[Row]) -> None:
@@ -100,6 +122,7 @@ async def _call_once(run: Run, rows: Sequence[Row], asked: Asked | None) -> Fini
     run.streamed, run.estimate = "", seen.estimate
     run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
     finished = await _read(run, await with_pictures(run, seen.request))
+    run.alive()
     run.emit(Used(finished.model, finished.usage, info.context_window, run.label))
     thoughts = [b.text for b in finished.message.blocks if isinstance(b, Thinking)]
     trace.thought(run.journal, "\n".join(thoughts), agent=run.label)
@@ -157,14 +180,15 @@ async def _store_calls(
     if run.streamed:
         run.streamed = ""
         run.emit(StreamReset("a tool call follows", run.label))
-    row = NewRow(
-        RowKind.ASSISTANT,
-        finished.message,
-        ref=finished.model,
-        meta=usage_meta(finished.usage, run.estimate),
-    )
     intents = first_intents(run, rows, finished.message) if dispatch else []
-    rows += await run.journal.append([row, *intents], usage=finished.usage, model=finished.model)
+    rows += await run.journal.append(
+        [_row(run, finished), *intents], usage=finished.usage, model=finished.model
+    )
+
+
+def _row(run: Run, finished: FinishedChunk) -> NewRow:
+    meta = usage_meta(finished.usage, run.estimate)
+    return NewRow(RowKind.ASSISTANT, finished.message, ref=finished.model, meta=meta)
 
 
 def usage_meta(usage: Usage, estimate: int = 0) -> dict[str, object]:
@@ -206,6 +230,7 @@ def _ended(run: Run, rows: Sequence[Row], finished: FinishedChunk | None, reason
         rounds=rounds(rows, turn),
         called=tuple(call.name for call in made_calls(rows, turn)),
         estimate=run.estimate if finished is not None else 0,
+        warning=internal.warning(run) if reason == "done" else "",
     )
 
 
@@ -217,7 +242,7 @@ def _refused(rows: Sequence[Row], turn: int) -> End | None:
     return None
 
 
-def _over_budget(run: Run, rows: Sequence[Row]) -> bool:
+def _over_budget(run: Run, rows: Sequence[Row], last: Usage | None = None) -> bool:
     limit = run.agent.limits.usd
-    spent = used(rows, run.journal.turn_id).usd
+    spent = (used(rows, run.journal.turn_id) + (last or Usage())).usd
     return limit is not None and spent is not None and spent >= limit

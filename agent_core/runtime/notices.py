@@ -16,6 +16,7 @@ from agent_core.errors import (
     StreamBroken,
 )
 from agent_core.runtime.run import Language
+from agent_core.runtime.watchdog import Stalled
 
 _TEXTS: dict[str, tuple[str, str]] = {
     "round_limit": (
@@ -56,6 +57,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
     "time": (
         "This took longer than its time limit, so I stopped.",
         "处理超过时间上限，已停止。",
+    ),
+    "stalled": (
+        "Nothing moved for too long, so I stopped. Please try again.",
+        "长时间没有任何进展，已停止，请重试。",
     ),
     "poison": (
         "This message stopped the gateway several times, so I set it aside.",
@@ -122,6 +127,8 @@ def notice(code: str, language: Language, error_id: str | None = None) -> str:
 
 def code_of(error: Exception) -> str:
     """The notice for an error: a model's failure by its kind, anything else as internal."""
+    if isinstance(error, Stalled):
+        return "stalled"
     if isinstance(error, ModelError):
         return next((kind.__name__ for kind in _KINDS if isinstance(error, kind)), "internal")
     return "internal"
@@ -135,3 +142,15 @@ def compacted(before: int, after: int, language: Language) -> str:
         f"Context compacted to stay within limits: about {before:,} → {after:,} tokens; "
         "/archive shows the original."
     )
+
+
+def unverified(tool: str, language: Language, *, failed: bool) -> str:
+    """One line above an answer that does not rest on the tool that it needs; `tool` is its name for people."""
+    if language == "zh":
+        return (
+            f"注意：“{tool}”查询失败，以下回答未经核实。"
+            if failed
+            else f"注意：未查询“{tool}”，以下回答未经核实。"
+        )
+    done = "failed" if failed else "was not used"
+    return f"Note: “{tool}” {done}, so this answer is not checked against it."

@@ -1,14 +1,26 @@
 """How a delegation ended, and the one result object that the supervisor gets of it (guide "presets", 4)."""
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_core.runtime.guards import made_calls
 from agent_core.runtime.policy import Next
+from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Ended
 from agent_core.runtime.team import Agent, Status, Team
 from agent_core.tools.spec import ToolOutput
-from agent_core.types import ArtifactRef, Usage
+from agent_core.types import (
+    ArtifactRef,
+    Message,
+    NewRow,
+    Row,
+    RowKind,
+    ToolResult,
+    ToolUse,
+    Usage,
+)
 
 CUT_RESULT = "\n[… result cut]"
 
@@ -107,13 +119,35 @@ def report(
     return ToolOutput(content, artifacts=artifacts, meta={"delegation": delegation})
 
 
-def cancelled_result(agent: str) -> str:
-    """The result object of a delegation that the person stopped (SUB-7)."""
+def unanswered(rows: Sequence[Row], turn_id: int, why: str) -> list[NewRow]:
+    """A result for each call of the turn that has none, for a turn that ends now (TPR-5).
+
+    A call without an intent row has not run; of one that has, nobody knows (TGV-10).
+    """
+    own = [row for row in rows if row.turn_id == turn_id]
+    have = {row.ref for row in own if row.kind is RowKind.RESULT}
+    begun = {row.ref for row in own if row.kind is RowKind.INTENT}
+    open_calls = [c for c in made_calls(own, turn_id) if c.id not in have]
+    return [_aborted(call, why, begun=call.id in begun) for call in open_calls]
+
+
+def _aborted(call: ToolUse, why: str, *, begun: bool) -> NewRow:
+    if call.name.startswith(DELEGATE):
+        content = cancelled_result(call.name.removeprefix(DELEGATE), why)
+    else:
+        left = "the outcome of the call is unknown" if begun else "the call was not run"
+        content = f"Operation aborted: {why}; {left}."
+    result = ToolResult(call.id, call.name, content, is_error=True)
+    return NewRow(RowKind.RESULT, Message("user", (result,)), ref=call.id)
+
+
+def cancelled_result(agent: str, why: str) -> str:
+    """The result object of a delegation that ended with its turn (SUB-7)."""
     body = {
         "agent": agent,
         "status": Status.CANCELLED,
         "result": "",
-        "error": "stopped by the person",
+        "error": why,
         "policy": {"next_action": "stop_and_report", "reason": "cancelled", "retryable": False},
     }
     return json.dumps(body)

@@ -10,7 +10,7 @@ from agent_core.compaction.strategies import DEFAULT, POLICIES
 from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.events import Compacted, Event
-from agent_core.ports import Archive, Clock, Journal, Model
+from agent_core.ports import Archive, Clock, Journal, Memory, Model
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import Message, Usage
@@ -35,12 +35,13 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `archive` reads back what the view left out. `policy` is how the session is compacted; `view` and `prefix` are what
+    `archive` reads back what the view left out, `memory` notes. `policy` is how the session is compacted; `view` and `prefix` are what
     its next request is made of, kept so that a new row costs only itself; `compacted` is what was done to the view in
     this run. `deadline` is a monotonic time.
     `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
-    for one call that a person approved, by call id. `alive` is called when a model call or a tool is done (watchdog.py).
+    for one call that a person approved, by call id. `alive` is called when a model call or a tool
+    is done (watchdog.py).
     """
 
     agent: Agent
@@ -56,6 +57,7 @@ class Run:
     streamed: str = ""
     estimate: int = 0
     archive: Archive | None = None
+    memory: Memory | None = None
     policy: ContextPolicy = POLICIES[DEFAULT]
     view: View | None = None
     prefix: Prefix | None = None

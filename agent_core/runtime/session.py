@@ -14,10 +14,11 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
-from agent_core.ports import Archive, Clock, Journal, Model, ModelInfo
+from agent_core.ports import Archive, Clock, Journal, Memory, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools
+from agent_core.runtime.internal import put_away
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice
 from agent_core.runtime.outcome import unanswered
@@ -33,7 +34,6 @@ from agent_core.types import (
     Row,
     RowKind,
     ToolResult,
-    ToolUse,
     TurnStatus,
     Usage,
     assistant,
@@ -51,6 +51,7 @@ class Services:
     clock: Clock
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     archive: Archive | None = None
+    memory: Memory | None = None
 
 
 class Turn:
@@ -92,6 +93,7 @@ class Turn:
             emit=self._emit,
             sleep=self._services.sleep,
             archive=self._services.archive,
+            memory=self._services.memory,
         )
         delegates = delegate_tools(team, run, self._services.registry, self._services.model)
         run.tools = whitelist(self._services.registry, agent.tools, delegates)
@@ -275,14 +277,21 @@ class Turn:
     ) -> None:
         paid = None if ended is None or ended.message is None else ended.last_usage
         model = "" if ended is None else ended.model
-        await self._end_trace(text, status, paid, model)
+        stored = await self._journal.rows()
+        if hidden := put_away(self._run, stored):
+            await self._journal.append([], checkpoints=hidden)
+        self._end_trace(stored, text, status, paid, model)
         await self._journal.finish(rows, status, text, artifacts, usage=paid, model=model)
         self._emit(TurnEnded(status, text, artifacts, error_id))
 
-    async def _end_trace(
-        self, text: str, status: TurnStatus, last: Usage | None, model: str
+    def _end_trace(
+        self,
+        rows: Sequence[Row],
+        text: str,
+        status: TurnStatus,
+        last: Usage | None,
+        model: str,
     ) -> None:
-        rows = await self._journal.rows()
         turn = self._journal.turn_id
         first = next((row.at for row in rows if row.turn_id == turn), None)
         now = self._services.clock.now()

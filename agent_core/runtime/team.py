@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from agent_core.runtime.expect import Require
+
 NextAction = Literal[
     "use_result",
     "use_partial",
@@ -51,11 +53,16 @@ class Policy:
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Bounds of one run of one agent."""
+    """Bounds of one run of one agent.
+
+    `stall_timeout`: how long nothing may be finished, no model call and no tool (EVT-8). Its default is above the total
+    time of one model stream with what a fallback may need after it.
+    """
 
     time: float = 180.0
     tool_timeout: float = 60.0
     idle_timeout: float = 60.0
+    stall_timeout: float = 420.0
     tool_rounds: int = 8
     tool_calls: int | None = None
     input_tokens: int = 20_000
@@ -71,7 +78,8 @@ class Agent:
     `tools` is its whitelist: others are neither shown nor run (SUB-4). `model` is a model name or
     "auto".
 
-    `role` is what models read; `title` is its name for people by language ("en", "zh").
+    `role` is what models read; `title` is its name for people by language ("en", "zh"). `require` says which words need
+    which tool; it counts for the supervisor alone, since only that one hears a person (LPG-1).
     """
 
     id: str
@@ -86,6 +94,7 @@ class Agent:
     context: Literal["task_only", "brief", "recent", "full"] = "brief"
     policy: dict[Status, Policy] = field(default_factory=dict)
     title: dict[str, str] = field(default_factory=dict)
+    require: Require = field(default_factory=Require)
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""

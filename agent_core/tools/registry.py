@@ -1,11 +1,17 @@
 """The tools that exist: by name, in a stable order, with those of other packages (entry points `swarmgate.tools`)."""
 
+import logging
+import re
 from collections.abc import Iterable, Iterator
 from importlib.metadata import entry_points
 
 from agent_core.tools.spec import ToolSpec
 
+log = logging.getLogger(__name__)
+
 ALIASES = {"execute_skill": "load_skill"}  # C-33
+RESERVED = "delegate_to_"  # names of delegations, which each run makes for its own team
+_NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")  # what every provider takes
 
 
 class Registry:
@@ -17,8 +23,10 @@ class Registry:
             self.add(spec)
 
     def add(self, spec: ToolSpec) -> None:
-        """Add one tool. Raises ValueError when its name is taken."""
-        if spec.name in self._tools:
+        """Add one tool. Raises ValueError when its name is taken or is none."""
+        if not _NAME.fullmatch(spec.name) or spec.name.startswith(RESERVED):
+            raise ValueError(f"{spec.name!r} is no name for a tool")
+        if spec.name in self._tools or spec.name in ALIASES:
             raise ValueError(f"two tools are named {spec.name!r}")
         self._tools[spec.name] = spec
 
@@ -36,5 +44,19 @@ class Registry:
 
 
 def foreign_tools() -> list[ToolSpec]:
-    """Tools that installed packages offer through the entry-point group `swarmgate.tools`."""
-    return [entry.load() for entry in entry_points(group="swarmgate.tools")]
+    """Tools that installed packages offer through the entry-point group `swarmgate.tools`.
+
+    One that cannot be loaded, or is no tool, is logged and left out: the gateway starts without it.
+    """
+    found = []
+    for entry in entry_points(group="swarmgate.tools"):
+        try:
+            spec = entry.load()
+        except Exception:
+            log.exception("tool_not_loaded", extra={"entry": entry.value})
+            continue
+        if isinstance(spec, ToolSpec):
+            found.append(spec)
+        else:
+            log.error("tool_not_loaded", extra={"entry": entry.value, "kind": type(spec).__name__})
+    return found

@@ -25,7 +25,7 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent_core.errors import SwarmgateError
-from agent_core.ports import Archive, Clock, ToolSchema
+from agent_core.ports import Archive, Clock, Memory, ToolSchema
 from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]
@@ -77,7 +77,7 @@ class ToolContext:
     """What a tool may know and use.
 
     `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
-    or condensed, where anything is kept.
+    or condensed, `memory` notes what is to be remembered, where anything is kept.
     """
 
     owner: str
@@ -89,6 +89,7 @@ class ToolContext:
     as_of: dt.date | None = None
     progress: Progress = _no_progress
     archive: Archive | None = None
+    memory: Memory | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,8 +97,9 @@ class ToolSpec:
     """One tool (TGV-1).
 
     `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again
-    after a crash, others are answered "outcome unknown"; `timeout` is in seconds, and math.inf
-    means that the tool keeps a deadline of its own.
+    after a crash, others are answered "outcome unknown"; a `deterministic` one runs once in a turn
+    for equal arguments (DOM-7); `timeout` is in seconds, and math.inf means that the tool keeps a
+    deadline of its own; `output_schema` describes the JSON that it answers with, where it does.
     """
 
     name: str
@@ -114,6 +116,12 @@ class ToolSpec:
     background: bool = False
     effect: Effect = "none"
     credibility: Credibility = "objective fact"
+    output_schema: dict[str, object] | None = None
+
+    @property
+    def read_only(self) -> bool:
+        """Whether a call changes nothing outside: neither data, nor orders, nor messages."""
+        return self.effect == "none"
 
     @property
     def schema(self) -> ToolSchema:
@@ -156,6 +164,7 @@ def tool(
     background: bool = False,
     effect: Effect = "none",
     credibility: Credibility = "objective fact",
+    output: type[BaseModel] | None = None,
 ) -> Callable[[Callable[..., Awaitable[ToolOutput]]], ToolSpec]:
     """Turn an async function into a ToolSpec; see the module's docstring."""
 
@@ -178,6 +187,7 @@ def tool(
             background=background,
             effect=effect,
             credibility=credibility,
+            output_schema=_clean(output.model_json_schema()) if output else None,
         )
 
     return build

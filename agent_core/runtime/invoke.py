@@ -1,0 +1,102 @@
+"""One call of one tool: its time, what it may know, and every way in which it can end, each a result for the model.
+
+A call that was cut off, or broke inside, may have done its work all the same: a thread cannot be stopped, and a request
+that was sent is sent. So only what reads is said to have failed; of anything else the outcome is unknown (defect 26).
+"""
+
+import asyncio
+import logging
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from agent_core.errors import Fenced, Reload, Waiting
+from agent_core.events import ToolProgress
+from agent_core.ports import NewBlob
+from agent_core.runtime.offload import LONG, pack
+from agent_core.runtime.run import Run
+from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
+from agent_core.types import ToolResult, ToolUse
+
+log = logging.getLogger(__name__)
+
+UNPARSABLE = "The arguments were not valid JSON; send them again."  # TPR-6: never run with others
+UNSURE = (
+    "Whether it took effect is unknown: look with a reading tool, or ask the person, before trying "
+    "again."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """A call's result with what is stored beside it."""
+
+    result: ToolResult
+    blobs: tuple[NewBlob, ...] = ()
+    meta: Mapping[str, object] | None = None
+    summary: str = ""
+
+
+def failure(call: ToolUse, text: str) -> ToolResult:
+    """An error for the model."""
+    return ToolResult(call.id, call.name, text, is_error=True)
+
+
+async def invoke(run: Run, call: ToolUse, spec: ToolSpec) -> Done:
+    """Run the tool. Raises Fenced, Reload and Waiting (a delegation's own); cancellation passes through."""
+    if call.args is None:
+        return Done(failure(call, UNPARSABLE))
+    seconds = _seconds(run, spec)
+    try:
+        async with asyncio.timeout(None if math.isinf(seconds) else seconds):
+            output = await spec.call(_context(run, call), call.args)
+    except (Fenced, Reload, Waiting):
+        raise  # its rows are somebody else's, must be read again, or wait for a person
+    except ToolFailure as e:
+        return Done(failure(call, str(e)))
+    except TimeoutError:
+        return _cut(call, spec, f"{call.name} timed out after {seconds:g} s.")
+    except Exception as e:
+        log.exception("tool_failed", extra={"tool": call.name, "turn": run.journal.turn_id})
+        return _cut(call, spec, f"{call.name} failed inside ({type(e).__name__}).")
+    return await _packed(run, call, output, spec)
+
+
+def _cut(call: ToolUse, spec: ToolSpec, text: str) -> Done:
+    if spec.read_only and spec.idempotent:
+        return Done(failure(call, text))
+    return Done(failure(call, f"{text} {UNSURE}"), meta={"outcome": "unknown"})
+
+
+def _seconds(run: Run, spec: ToolSpec) -> float:
+    """A tool's time: its own, the agent's, and what is left of the run (SUB-4); inf where it keeps its own deadline."""
+    if math.isinf(spec.timeout):
+        return math.inf
+    return max(0.001, min(spec.timeout, run.agent.limits.tool_timeout, run.left()))
+
+
+def _context(run: Run, call: ToolUse) -> ToolContext:
+    def progress(detail: str, progress: float | None = None) -> None:
+        run.emit(ToolProgress(call.id, detail, progress, run.label))
+
+    return ToolContext(
+        owner=run.person.owner,
+        session_id=run.journal.session_id,
+        turn_id=run.journal.turn_id,
+        call_id=call.id,
+        language=run.person.language,
+        clock=run.clock,
+        as_of=run.person.as_of,
+        progress=progress,
+        archive=run.archive,
+        memory=run.memory,
+    )
+
+
+async def _packed(run: Run, call: ToolUse, output: ToolOutput, spec: ToolSpec) -> Done:
+    """Files and long text go to blobs; the model keeps a preview with a reference (EVT-6)."""
+    if len(output.content) > LONG:
+        packed = await asyncio.to_thread(pack, run.person.owner, call, output, spec.credibility)
+    else:
+        packed = pack(run.person.owner, call, output, spec.credibility)
+    return Done(packed.result, packed.blobs, packed.meta, output.summary)
