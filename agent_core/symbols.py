@@ -6,14 +6,16 @@ pair for crypto (BTC-USD). The table is symbols.csv; an alias that begins with `
 (a "plan C" is no bank). Words of a sector or a style (THEMES) are never a
 symbol, whatever name they are part of.
 
-In running text the longest name wins, from left to right, without overlaps.
+In running text the longest name wins, from left to right, without overlaps. Codes of the usual forms are found though
+the table lacks them (RCL-1, RCL-14); six digits that are an amount ("600000元") are no code.
 """
 
 import csv
 import io
 import re
-from collections.abc import Iterator
-from dataclasses import dataclass
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from importlib.resources import files
 
@@ -24,6 +26,31 @@ THEMES = frozenset(
     tech technology semiconductors chips ai energy banks healthcare gold oil crypto bonds
     """.split()  # noqa: SIM905 - forty words read better as text
 )
+# Words that hold a name by accident: they win as longer names do, and stand for nothing.
+_DECOYS = """
+    增长和 成长和 延长和 专长和 特长和 市长和 增强生 加强生 坚强生 提高通 集中行 其中行 联想到
+    联想起 好时机 轻微软 微软化 周三一 星期三一 伊利诺伊 阿里山 阿里郎 万科技 万科学 百事通 默克尔
+    完美光 知道指 通道指 轨道指 渠道指 大摩擦 小摩擦 北京东 东京东 南京东 小米粥 百度一下 海底捞月
+    风格力 价格力 性格力 资格力 分工行 施工行 手工行 紫金山 紫金花
+    """.split()  # noqa: SIM905 - see above
+# Codes of things that the table lacks: A shares and funds, Hong Kong, dollar-marked US tickers, pairs of coins.
+_CODE = re.compile(
+    r"(?<![A-Za-z0-9.])(?:(?P<ex>[Ss][HhZz]|[Bb][Jj])\.?)?(?P<six>[0-9]{6})(?:\.(?P<suffix>[Ss][HhZzSs]|[Bb][Jj]))?(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9.])(?P<hk>[0-9]{4,5})\.[Hh][Kk](?![A-Za-z0-9])"
+    r"|\$(?P<us>[A-Z]{1,5}(?:\.[A-Z])?)(?![A-Za-z0-9])"
+    r"|(?<![A-Za-z0-9])(?P<coin>[A-Z][A-Z0-9]{1,9})[-/_]?(?:USDT|(?<=[-/_])USDC|(?<=[-/_])USD)(?![A-Za-z0-9])"
+)
+_EXCHANGES = (  # by how a number begins
+    ("SH", re.compile(r"60|68|5[0168]|900")),
+    ("SZ", re.compile(r"00[0-3]|30[0-2]|1[568]|200")),
+    ("BJ", re.compile(r"92|43|8[37]")),
+)
+_FIAT = frozenset("EUR GBP AUD NZD CAD CHF JPY CNY CNH HKD SGD KRW INR XAU XAG US".split())  # noqa: SIM905 - see above
+_AMOUNT_AFTER = re.compile(
+    r"\.\d{1,4}(?!\d)|,\d{3}(?!\d)|%|\s*(?:元|块|圆|万|亿|股(?![票价东市])|手|份|美元|港币|港元|人民币|usd|cny|rmb|hkd|shares|dollars|yuan|units)"
+)
+_AMOUNT_BEFORE = re.compile(r"[¥￥$€£]\s?|\d\.")
+_CASH = ("USD", "USDT")
 # Only ASCII is folded, and full-width forms are mapped one to one, so offsets stay those of the text.
 _FOLD = {c: c + 32 for c in range(ord("A"), ord("Z") + 1)}
 # Where a name may begin: not inside a Latin word, which saves most of the work on English text.
@@ -33,7 +60,7 @@ _HALF_WIDTH = {c: c - 0xFEE0 for c in range(0xFF01, 0xFF5F)} | {0x2019: ord("'")
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One tradable thing. `market` is US, HK, SH, SZ or CRYPTO; `currency` an ISO code."""
+    """One tradable thing. `market` is US, HK, SH, SZ, BJ or CRYPTO; `currency` an ISO code."""
 
     id: str
     name: str
@@ -65,28 +92,127 @@ class _Alias:
     symbol: Symbol
 
 
+class _Names:
+    """Aliases, found by their folded form at a place of a text."""
+
+    def __init__(self, aliases: Iterable[_Alias]) -> None:
+        self.by_name: dict[str, list[_Alias]] = {}
+        lengths: dict[
+            str, set[int]
+        ] = {}  # first two characters → lengths of the aliases that begin so
+        for alias in aliases:
+            self.by_name.setdefault(alias.folded, []).append(alias)
+            if len(alias.folded) > 1:
+                lengths.setdefault(alias.folded[:2], set()).add(len(alias.folded))
+        self.lengths = {begin: sorted(found, reverse=True) for begin, found in lengths.items()}
+
+    def longest_at(self, plain: str, folded: str, at: int) -> _Alias | None:
+        """The longest alias that stands at a place, or None."""
+        for length in self.lengths.get(folded[at : at + 2], ()):
+            for alias in self.by_name.get(folded[at : at + length], ()):
+                written = not alias.exact or plain.startswith(alias.written, at)
+                if written and _stands_alone(folded, at, alias.folded):
+                    return alias
+        return None
+
+
 @dataclass(frozen=True, slots=True)
 class _Index:
     symbols: dict[str, Symbol]
     by_name: dict[str, list[_Alias]]  # folded alias → those who have it
-    by_start: dict[str, list[_Alias]]  # first two folded characters → aliases, longest first
+    spoken: _Names  # those, and the decoys
 
 
-def find(text: str) -> list[Mention]:
-    """The symbols named in a text, in the order of the text; a symbol named twice comes twice."""
+_NOTHING = Symbol("", "", "", "", "", ())  # what a decoy stands for
+
+
+def find(text: str, held: Iterable[Symbol] = ()) -> list[Mention]:
+    """The symbols named in a text, in the order of the text; a symbol named twice comes twice.
+
+    `held`: symbols that are known besides the table, such as a person's own holdings under the names that they gave.
+    """
     plain = text.translate(_HALF_WIDTH)
+    listed = _named(text, plain, _own_names(held))
+    ends = [m.end for m in listed]
+    found = list(listed)
+    for symbol, start, end in _unlisted(plain):
+        after = bisect_right(
+            ends, start
+        )  # the first named thing that ends behind the code's beginning
+        if after == len(listed) or listed[after].start >= end:
+            found.append(Mention(symbol, start, end, text[start:end]))
+    found.sort(key=lambda m: m.start)
+    return [m for m in found if not _is_amount(plain, m.start, m.end)]
+
+
+def ids(text: str, held: Iterable[Symbol] = ()) -> tuple[str, ...]:
+    """The canonical ids named in a text, each once, in the order of the text."""
+    return tuple(dict.fromkeys(mention.symbol.id for mention in find(text, held)))
+
+
+def canonical(written: str) -> str:
+    """The canonical id of a code or name; what nobody knows comes back in upper case."""
+    known = lookup(written)
+    if known is not None:
+        return known.id
+    coded = next(_unlisted(written.strip().translate(_HALF_WIDTH)), None)
+    return coded[0].id if coded else written.strip().upper()
+
+
+def _named(text: str, plain: str, own: _Names) -> list[Mention]:
     folded = plain.translate(_FOLD)
     mentions: list[Mention] = []
-    end, names = 0, _index().by_start
+    end, listed = 0, _index().spoken
     for start in _START.finditer(folded):
         at = start.start()
-        if at < end or folded[at : at + 2] not in names:
+        begin = folded[at : at + 2]
+        if at < end or (begin not in listed.lengths and begin not in own.lengths):
             continue
-        alias = _longest_at(plain, folded, at)
+        fits = (names.longest_at(plain, folded, at) for names in (own, listed))
+        alias = max(filter(None, fits), key=lambda a: len(a.folded), default=None)
         if alias is not None:
             end = at + len(alias.folded)
-            mentions.append(Mention(alias.symbol, at, end, text[at:end]))
+            if alias.symbol is not _NOTHING:
+                mentions.append(Mention(alias.symbol, at, end, text[at:end]))
     return mentions
+
+
+def _unlisted(plain: str) -> Iterator[tuple[Symbol, int, int]]:
+    """Codes by their form alone, with their places: (symbol, start, end)."""
+    for match in _CODE.finditer(plain):
+        made = _by_number(match) if match["six"] else _by_form(match)
+        if made is not None:
+            yield get(made.id) or made, match.start(), match.end()
+
+
+def _by_number(match: re.Match[str]) -> Symbol | None:
+    number = match["six"]
+    said = (match["suffix"] or match["ex"] or "").upper().replace("SS", "SH")
+    if not said and number.endswith("000"):
+        return None  # far more often an amount
+    exchange = said or next((ex for ex, begins in _EXCHANGES if begins.match(number)), "")
+    return _bare(f"{number}.{exchange}", exchange, "CNY") if exchange else None
+
+
+def _by_form(match: re.Match[str]) -> Symbol | None:
+    if match["hk"]:
+        return _bare(f"{int(match['hk']):04d}.HK", "HK", "HKD")
+    if match["us"]:
+        return _bare(match["us"], "US", "USD")
+    coin = match["coin"]
+    return None if coin in _FIAT else _bare(f"{coin}-USD", "CRYPTO", "USD")
+
+
+def _bare(symbol_id: str, market: str, currency: str) -> Symbol:
+    return Symbol(symbol_id, symbol_id, symbol_id, market, currency, ())
+
+
+def _is_amount(plain: str, start: int, end: int) -> bool:
+    """Whether a code of digits alone is a number of something: ¥600000, 600519 shares, 300750.5."""
+    if not plain[start:end].isdigit():
+        return False
+    before = _AMOUNT_BEFORE.search(plain[max(0, start - 2) : start])
+    return before is not None or _AMOUNT_AFTER.match(plain[end : end + 12].lower()) is not None
 
 
 def lookup(query: str) -> Symbol | None:
@@ -133,16 +259,6 @@ def _matches(key: str) -> Iterator[tuple[int, int, Symbol]]:
             yield from ((rank, len(folded), alias.symbol) for alias in aliases)
 
 
-def _longest_at(plain: str, folded: str, at: int) -> _Alias | None:
-    for alias in _index().by_start.get(folded[at : at + 2], ()):
-        if not folded.startswith(alias.folded, at) or not _stands_alone(folded, at, alias.folded):
-            continue
-        if alias.exact and not plain.startswith(alias.written, at):
-            continue
-        return alias
-    return None
-
-
 def _stands_alone(text: str, at: int, name: str) -> bool:
     """Latin letters and digits must not go on at either end; Han names need no borders."""
     before, after = text[at - 1 : at], text[at + len(name) : at + len(name) + 1]
@@ -158,25 +274,24 @@ def _is_word(char: str) -> bool:
 @lru_cache(maxsize=1)
 def _index() -> _Index:
     text = files("agent_core").joinpath("symbols.csv").read_text(encoding="utf-8")
-    index = _Index({}, {}, {})
+    symbols: dict[str, Symbol] = {}
+    aliases: list[_Alias] = []
     for row in csv.DictReader(io.StringIO(text)):
-        aliases = tuple(filter(None, row["aliases"].split("|")))
-        symbol = Symbol(
-            id=row["id"],
-            name=row["name"],
-            name_zh=row["name_zh"],
-            market=row["market"],
-            currency=row["currency"],
-            aliases=tuple(a.removeprefix("!") for a in aliases),
-        )
-        index.symbols[symbol.id] = symbol
-        for alias in _aliases(symbol, aliases):
-            index.by_name.setdefault(alias.folded, []).append(alias)
-            if len(alias.folded) > 1:
-                index.by_start.setdefault(alias.folded[:2], []).append(alias)
-    for bucket in index.by_start.values():
-        bucket.sort(key=lambda alias: (-len(alias.folded), not alias.exact))
-    return index
+        listed = tuple(filter(None, row.pop("aliases").split("|")))
+        symbol = Symbol(**row, aliases=tuple(a.removeprefix("!") for a in listed))
+        symbols[symbol.id] = symbol
+        aliases.extend(_aliases(symbol, listed))
+    decoys = [_Alias(word, word, exact=False, symbol=_NOTHING) for word in _DECOYS]
+    return _Index(symbols, _Names(aliases).by_name, _Names([*aliases, *decoys]))
+
+
+def _own_names(held: Iterable[Symbol]) -> _Names:
+    return _Names(
+        replace(alias, symbol=get(symbol.id) or symbol)
+        for symbol in held
+        for alias in _aliases(symbol, ())
+        if alias.folded and alias.folded not in THEMES
+    )
 
 
 def _aliases(symbol: Symbol, listed: tuple[str, ...]) -> Iterator[_Alias]:
@@ -201,4 +316,5 @@ def _codes(symbol: Symbol) -> Iterator[str]:
     elif exchange == "HK":
         yield from (f"0{number}", f"0{number}.HK", f"{int(number)}.HK", f"HK0{number}")
     elif symbol.market == "CRYPTO":
-        yield symbol.id.replace("-", "")
+        coin = symbol.id.removesuffix("-USD")
+        yield from (f"{coin}{joint}{cash}" for joint in ("", "-", "/", "_") for cash in _CASH)

@@ -1,5 +1,7 @@
 """Names of symbols in text, in English and Chinese."""
 
+import re
+
 import pytest
 
 from agent_core import symbols
@@ -100,3 +102,108 @@ def test_every_name_of_the_table_finds_its_own_symbol() -> None:
 
 def test_a_long_text_is_searched_quickly() -> None:
     assert len(symbols.find("the quick brown fox 中国 apple " * 3000)) == 3000
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("600519,300750和000001", ["600519.SH", "300750.SZ", "000001.SZ"]),
+        ("600519股票能买吗", ["600519.SH"]),
+        (
+            "看看301999和688999.SH、sz.301888，还有832123",
+            ["301999.SZ", "688999.SH", "301888.SZ", "832123.BJ"],
+        ),
+        ("01999.HK and $ABCD and XYZ-USDT", ["1999.HK", "ABCD", "XYZ-USD"]),
+        ("BTC-USDT ETH/USDT SOLUSDT btc", ["BTC-USD", "ETH-USD", "SOL-USD", "BTC-USD"]),
+        ("1234567 6005190 x600519", []),
+        ("EUR/USD, USDT and a US-USD note", []),
+    ],
+)
+def test_codes_are_found_by_their_form_whatever_the_table_holds(
+    text: str, expected: list[str]
+) -> None:
+    """RCL-1, RCL-14."""
+    assert ids(text) == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "投入600000元",
+        "¥600519",
+        "600519 shares of it",
+        "涨到600519.25",
+        "600,519",
+        "300000",
+        "600519股",
+    ],
+)
+def test_six_digits_of_an_amount_are_no_code(text: str) -> None:
+    assert ids(text) == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "增长和估值",
+        "增强生产力",
+        "提高通胀预期",
+        "其中行业",
+        "好时机到了",
+        "北京东路",
+        "联想到什么",
+        "千万科技股",
+        "知道指数",
+        "风格力求",
+    ],
+)
+def test_names_across_the_borders_of_words_are_no_symbols(text: str) -> None:
+    assert ids(text) == []
+
+
+def test_held_names_count_beside_the_table_and_the_longest_wins() -> None:
+    """PDC-1: a code or a held name."""
+    own = symbols.Symbol("830799.BJ", "艾融软件", "艾融软件", "BJ", "CNY", ())
+    nick = symbols.Symbol("600519.SH", "茅台老窖池", "茅台老窖池", "SH", "CNY", ())
+    theme = symbols.Symbol("XX", "科技", "科技", "US", "USD", ())
+    assert symbols.ids("艾融软件和茅台老窖池，科技", [own, nick, theme]) == (
+        "830799.BJ",
+        "600519.SH",
+    )
+    assert symbols.ids("艾融软件和茅台") == ("600519.SH",)
+
+
+def test_a_code_has_one_canonical_form() -> None:
+    for written in ("600519", "sh600519", "茅台", "600519.SS"):
+        assert symbols.canonical(written) == "600519.SH"
+    assert symbols.canonical("301999") == "301999.SZ"
+    assert symbols.canonical("btc-usdt") == "BTC-USD"
+    assert symbols.canonical("whatever") == "WHATEVER"
+
+
+def test_the_table_holds_a_few_hundred_names_of_every_market_with_plausible_facts() -> None:
+    index = symbols._index().symbols
+    by_market: dict[str, int] = {}
+    currency = {"US": "USD", "HK": "HKD", "SH": "CNY", "SZ": "CNY", "CRYPTO": "USD"}
+    form = {
+        "US": r"[A-Z]{1,5}(\.[A-Z])?",
+        "HK": r"[0-9]{4}\.HK",
+        "SH": r"(6|5)[0-9]{5}\.SH",
+        "SZ": r"(0|3|1)[0-9]{5}\.SZ",
+        "CRYPTO": r"[A-Z]{2,5}-USD",
+    }
+    for symbol in index.values():
+        by_market[symbol.market] = by_market.get(symbol.market, 0) + 1
+        assert symbol.currency == currency[symbol.market], symbol.id
+        assert re.fullmatch(form[symbol.market], symbol.id), symbol.id
+        assert symbol.name.strip(), symbol.id
+        assert symbol.name_zh.strip(), symbol.id
+    assert by_market["US"] >= 200
+    assert by_market["HK"] >= 90
+    assert by_market["SH"] + by_market["SZ"] >= 200
+    assert by_market["CRYPTO"] >= 25
+
+
+@pytest.mark.parametrize("text", ["600519 " * 20_000, "A-" * 50_000, "$" * 100_000, "0" * 100_000])
+def test_texts_of_nothing_but_codes_are_searched_in_linear_time(text: str) -> None:
+    assert len(symbols.find(text)) in {0, 20_000}
