@@ -13,7 +13,7 @@ from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.compaction.economics import Situation
 from agent_core.compaction.frame import framed
 from agent_core.compaction.guard import guard
-from agent_core.compaction.ladder import Asked, Plan, plan, tail_clearing
+from agent_core.compaction.ladder import Asked, Plan, attempt, plan, tail_clearing
 from agent_core.compaction.strategies import Policy
 from agent_core.compaction.summary import Job, Made
 from agent_core.compaction.view import View
@@ -21,6 +21,7 @@ from agent_core.errors import ModelError
 from agent_core.ports import ModelRequest
 from agent_core.types import Checkpoint, Usage
 
+HEAD_SHARE = 0.7  # of the room; a larger head, which no guard can shorten, would leave none for the conversation
 SHORTEST = 20  # characters; a shorter summary says nothing (CMP-14)
 
 Summarise = Callable[[Job], Awaitable[Made]]
@@ -81,6 +82,8 @@ async def compact(
         outcome = await _summarised(
             decided, situation, policy, summarise, request_for, asked or Asked(), state, notes
         )
+        if not outcome.summary_made and asked is None:
+            outcome = _remembered(outcome)
     outcome = _guarded(outcome, situation, notes)
     after = situation.total(outcome.view.tokens)
     if outcome.checkpoints or notes:
@@ -148,8 +151,9 @@ def _taken(
     extra = tail_clearing(view, policy)
     every = (checkpoint(body, until=cut), *extra)
     shorter = kept.view.extended((), every)
-    if shorter.tokens >= kept.view.tokens:
-        notes.append({"event": "summary", "left": "it would be no shorter"})
+    head = sum(p.tokens for p in shorter.parts if p.kind == "head")
+    if shorter.tokens >= kept.view.tokens or head > HEAD_SHARE * situation.room:
+        notes.append({"event": "summary", "left": "too large", "head": head})
         return replace(kept, usage=made.usage, model=made.model)
     return replace(
         kept,
@@ -191,6 +195,13 @@ def _summary_note(made: Made, asked: Asked) -> dict[str, Any]:
         "problem": made.problem,
         "topic": asked.topic,
     }
+
+
+def _remembered(outcome: Outcome) -> Outcome:
+    """With a mark that this was tried, so that it is not tried again at once (CMP-15)."""
+    made = attempt(outcome.view)
+    view = outcome.view.extended((), (made,))
+    return replace(outcome, view=view, checkpoints=(*outcome.checkpoints, made))
 
 
 def _guarded(outcome: Outcome, situation: Situation, notes: list[dict[str, Any]]) -> Outcome:

@@ -20,7 +20,9 @@ from agent_core.types import Row, RowKind
 # Words that may go first when what was said is too long: without a figure, and with figures that are said again.
 PLAIN_CHARS, AGAIN_CHARS = 60, 200
 REFERENCE = 5  # tokens of "- r1234: " before each of the words that are kept
-MAX_REQUEST_CHARS = (4_000, 2_000)  # of the task at hand, when a cut falls inside its turn
+TASK_CHARS = (
+    6_000  # of the task at hand, when a cut falls inside its turn; two thirds from its head
+)
 KEEP_ANSWER = 2_000  # tokens up to which the last delivered answer stays raw behind a cut (CMP-35)
 
 
@@ -37,8 +39,12 @@ def framed(
     held, _ = facts.slot(found)
     budget = situation.estimate(policy.words * situation.window)
     words, clip = said(behind, budget, policy.clip, {f.seq for f in found})
+    task = _task(view, cut, clip)
+    if task is not None:
+        words = tuple(seq for seq in words if seq != task.seq)
     words = (*words, *_last_answer(view, cut))
-    picked = anchors.pick(new, limit=policy.anchors, leave_out=words) if policy.anchors else ()
+    shown = words if task is None else (*words, task.seq)
+    picked = anchors.pick(new, limit=policy.anchors, leave_out=shown) if policy.anchors else ()
     texts = [anchors.spoken(r) for r in new]
     joined = "\n".join(texts)
     return Summary(
@@ -49,7 +55,7 @@ def framed(
         anchors=picked,
         words=words,
         clip=clip,
-        state="\n".join(s for s in (_task(view, cut, clip), state) if s),
+        state="\n".join(s for s in (_told(task, situation.room // 2), state) if s),
         archive=_archive(behind, policy),
         keywords=signs.keywords(texts),
         symbols=tuple(signs.codes(joined)[:24]),
@@ -137,14 +143,18 @@ def _last_answer(view: View, cut: int) -> tuple[int, ...]:
     return (row.seq,) if row is not None and fits else ()
 
 
-def _task(view: View, cut: int, clip: tuple[int, int]) -> str:
+def _task(view: View, cut: int, clip: tuple[int, int]) -> Row | None:
     """What the person asked in the turn at hand, when the cut falls inside that turn and a clip would shorten it."""
     turn = view.rows[-1].turn_id
     rows = [r for r in view.visible if r.turn_id == turn and r.kind is RowKind.USER and r.seq < cut]
-    text = rows[-1].message.text.strip() if rows else ""
-    if len(text) <= sum(clip) + 30:
+    long = bool(rows) and len(rows[-1].message.text.strip()) > sum(clip) + 30
+    return rows[-1] if long else None
+
+
+def _told(task: Row | None, most: int) -> str:
+    """The task nearly whole, in at most so many characters, as part of the state of the work."""
+    if task is None:
         return ""
-    first, last = MAX_REQUEST_CHARS
-    if len(text) > first + last:
-        text = f"{text[:first]}\n…\n{text[-last:]}"
-    return f"The task at hand, in the person's own words:\n{text}"
+    tail = min(TASK_CHARS, most) // 3
+    text = fold_text(task.message.text.strip(), 2 * tail, tail)
+    return f"What the person asked in turn {task.turn_id}, word for word:\n{text}"

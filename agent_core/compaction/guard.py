@@ -1,7 +1,7 @@
 """The emergency guard: a request always fits the window, whatever failed before (CMP-25, defect 7).
 
 Pinned are the system text, the head with its facts, summary and anchors, the last thing the person said, and the newest
-exchange. Everything between goes, oldest first, then what stays is clipped, largest first. The guard takes a slice
+exchange. Everything between goes, oldest first, then what stays is clipped to one length. The guard takes a slice
 more than it must, so that it does not come back at the next call.
 
 Lossless copy: the rows. Tool pairs: a range ends before a row that is no result, and the view shows no result without
@@ -16,9 +16,7 @@ from agent_core.compaction.view import Part, View
 from agent_core.types import Checkpoint
 
 SPARE = 0.1  # of the limit: what is freed beyond what must be
-LEAST_CHARS = 400  # no text is clipped below this, before all are
-SMALLEST_CHARS = 40
-ROUNDS = 24
+SMALLEST_CHARS = 40  # no text is clipped below this
 
 
 def guard(view: View, limit: int) -> tuple[View, tuple[Checkpoint, ...]]:
@@ -32,16 +30,11 @@ def guard(view: View, limit: int) -> tuple[View, tuple[Checkpoint, ...]]:
     goal = int(limit * (1 - SPARE))
     for after, until in _ranges(view, view.tokens - goal):
         made.append(checkpoint(Dropped(), after=after, until=until))
-    dropped = view.extended((), tuple(made)) if made else view
-    for _ in range(ROUNDS):
-        if dropped.tokens <= limit:
-            break
-        clip = _clip(dropped, goal)
-        if clip is None:
-            break
+    slim = view.extended((), tuple(made)) if made else view
+    if slim.tokens > limit and (clip := _clip(slim, goal)) is not None:
         made.append(clip)
-        dropped = dropped.extended((), (clip,))
-    return dropped, tuple(made)
+        slim = slim.extended((), (clip,))
+    return slim, tuple(made)
 
 
 def _ranges(view: View, excess: int) -> Iterator[tuple[int, int]]:
@@ -78,14 +71,14 @@ def _said(part: Part) -> bool:
 
 
 def _clip(view: View, goal: int) -> Checkpoint | None:
-    """Halve the longest text that is left, or more where that is not enough."""
-    longest: tuple[int, tuple[int, ...]] = (0, ())
-    for part in view.parts:
-        if part.seqs and (size := max(map(len, texts_of(part.message)), default=0)) > longest[0]:
-            longest = (size, part.seqs)
-    size, seqs = longest
-    if size <= SMALLEST_CHARS:
-        return None
-    spare = max(0, view.tokens - goal)
-    chars = max(LEAST_CHARS if size > LEAST_CHARS else SMALLEST_CHARS, min(size // 2, size - spare))
-    return checkpoint(Clipped(tuple(seqs), chars), until=max(seqs) + 1)
+    """One length for all texts, as large as brings the view to its goal; the smallest where none does."""
+    sizes = {p.seqs: max(map(len, texts_of(p.message)), default=0) for p in view.parts if p.seqs}
+    most = max(sizes.values(), default=0)
+    found, chars = None, most
+    while chars > SMALLEST_CHARS:
+        chars = max(SMALLEST_CHARS, chars * 3 // 4)
+        seqs = tuple(s for own, size in sizes.items() if size > chars for s in own)
+        found = checkpoint(Clipped(seqs, chars), until=view.rows[-1].seq + 1)
+        if view.extended((), (found,)).tokens <= goal:
+            break
+    return found

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_core.compaction import fold, prune
-from agent_core.compaction.decisions import Cleared, Folded, checkpoint
+from agent_core.compaction.decisions import Cleared, Clipped, Folded, checkpoint
 from agent_core.compaction.economics import Situation, pays
 from agent_core.compaction.pairs import safe_cut
 from agent_core.compaction.strategies import Policy
@@ -240,7 +240,24 @@ def _stake(view: View, seqs: set[int]) -> tuple[int, int, float]:
 
 
 def _summary(ladder: _Ladder, reason: str) -> Plan:
+    if _tried(ladder):
+        ladder.notes.append({"left": "summary", "why": "tried a moment ago"})
+        return ladder.plan(None, ladder.reason)
     return ladder.plan(_cut(ladder, forced=False), reason)
+
+
+def attempt(view: View) -> Checkpoint:
+    """The memory of a summary that came to nothing: a clip of no rows, which shows nowhere."""
+    return checkpoint(Clipped((), 0), until=view.rows[-1].seq + 1)
+
+
+def _tried(ladder: _Ladder) -> bool:
+    """Whether a summary came to nothing and little was added since: it would come to nothing again, and is paid."""
+    view, policy, situation = ladder.view, ladder.policy, ladder.situation
+    marks = (c.until for c in view.checkpoints if c.kind == "clip" and not c.body.get("seqs"))
+    last = max(marks, default=0)
+    added = sum(p.tokens for p in view.parts if p.seqs and p.seqs[0] >= last)
+    return last > 0 and added * situation.ratio < policy.worth * situation.window
 
 
 def _cut(ladder: _Ladder, *, forced: bool) -> int | None:
