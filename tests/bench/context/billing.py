@@ -33,13 +33,18 @@ def price(usage: Usage) -> float:
 
 @dataclass
 class BillingModel:
-    """A Model. `clock` gives seconds; `answer` is asked for each answer; `bills` are the usages in order."""
+    """A Model. `clock` gives seconds; `answer` is asked for each answer; `bills` are the usages in order.
+
+    `keep` notes each request with its second in `requests`.
+    """
 
     answer: Callable[[ModelRequest], Message]
     clock: Callable[[], float]
     info: ModelInfo = INFO
     form: Form = field(default_factory=Form)
     bills: list[Usage] = field(default_factory=list)
+    keep: bool = False
+    requests: list[tuple[float, ModelRequest]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         """Begin with an empty cache."""
@@ -54,6 +59,8 @@ class BillingModel:
 
     def bill(self, request: ModelRequest, message: Message) -> Usage:
         """The usage of a call."""
+        if self.keep:
+            self.requests.append((self.clock(), request))
         seen = self.cache.bill(*self.prefixes.of(request))
         usage = Usage(
             seen["input_tokens"],

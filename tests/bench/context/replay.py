@@ -54,7 +54,7 @@ class Result:
     kept: list[bool] = field(default_factory=list)
     recalled: list[bool] = field(default_factory=list)
     bills: list[Usage] = field(default_factory=list)
-    requests: list[ModelRequest] = field(default_factory=list)
+    requests: list[tuple[float, ModelRequest]] = field(default_factory=list)
     checkpoints: tuple[Checkpoint, ...] = ()
 
     @property
@@ -96,14 +96,13 @@ class Replay:
         self.clock = Clock()
         self.last_call = -math.inf
         self.next: Message | None = None
-        self.model = BillingModel(self._answer, self.clock)
+        self.model = BillingModel(self._answer, self.clock, keep=keep_requests)
         self.rows: list[Row] = []
         self.view = View.of(())
         prefix = Prefix(session.system, session.tools)
         self.fixed = prefix.tokens
         self.frame = Frame(prefix, self.model.info, 4_096)
         self.turn = 0
-        self.keep_requests = keep_requests
         self.result = Result()
 
     async def run(self) -> Result:
@@ -166,8 +165,6 @@ class Replay:
         async for _ in self.model.stream(request):
             pass
         self.last_call = self.clock.seconds
-        if self.keep_requests:
-            self.result.requests.append(request)
         return self.model.bills[-1]
 
     def _answer(self, request: ModelRequest) -> Message:
@@ -194,7 +191,7 @@ class Replay:
 
     def _finished(self) -> Result:
         result, bills = self.result, self.model.bills
-        result.bills = bills
+        result.bills, result.requests = bills, self.model.requests
         result.cost = sum(price(u) for u in bills)
         result.input = sum(u.total_input for u in bills)
         result.cached = sum(u.cache_read_tokens for u in bills)
