@@ -337,6 +337,38 @@ class Archive(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class NewNote:
+    """Something to remember for a person. `codes` are symbol ids; `valid_until` is when it ends to hold."""
+
+    text: str
+    kind: Literal["view", "plan", "rule"]
+    codes: tuple[str, ...] = ()
+    valid_until: dt.datetime | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Remembered:
+    """What came of it: stored or known (`id` names the memory), or why not (RMB-3, RMB-4).
+
+    too_many: of this turn; secret: it holds one; unsaid: the person has neither said nor confirmed it; off: there is no
+    memory here.
+    """
+
+    state: Literal["stored", "known", "too_many", "secret", "unsaid", "off"]
+    id: int = 0
+
+
+class Memory(Protocol):
+    """Where a tool notes what a person wants remembered."""
+
+    async def remember(
+        self, owner: str, session_id: str, turn_id: int, note: NewNote
+    ) -> Remembered:
+        """Store a note of `owner` (never of anybody else), made in this turn; durable when it returns."""
+        ...
+
+
 class Clock(Protocol):
     """Time. Injected, so that tests own it."""
 

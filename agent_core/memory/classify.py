@@ -14,7 +14,7 @@ Reason = Literal["market", "trade", "holding", "tool", "verdict", "failure", "em
 SHORTEST = 4  # characters of a line that says something
 
 _STANDING = re.compile(
-    r"偏好|习惯|喜欢|讨厌|原则|纪律|总是|从不|绝不|永远|一律|每次|只(?!有)|不(?:买|做|碰|追|加|持|抄|用|超|能|得|接|看|参与|考虑)"
+    r"偏好|习惯|喜欢|讨厌|原则|纪律|总是|从不|绝不|永远|一律|每次|只(?!有)|不(?:买|卖|做|碰|追|加|减|持|抄|用|超|能|得|接|看|交易|操作|参与|考虑)"
     r"|禁止|必须|避免|如果|一旦|只要|[时后前]才|的话|则|上限|下限|不超过|至少|最多|以后|今后"
     r"|\b(?:prefers?|preference|always|never|avoids?|only|must|rule|discipline|habit|whenever|if|when|unless|once"
     r"|at (?:most|least)|no more than|maximum|minimum|limit|from now on|do(?:es)?(?: not|n['’]t))\b",

@@ -34,7 +34,7 @@ _YES = re.compile(
 
 def support(line: str, texts: Iterable[str]) -> float:
     """The share of a line's words (Han pairs, stems) that stand in the texts, 0 to 1; 1 for a line without any."""
-    wanted = set(_stems(_FRAME.sub(" ", line)))
+    wanted = set(_stems(line))
     if not wanted:
         return 1.0
     have: set[str] = set()
@@ -66,7 +66,7 @@ def stated(rule: str, own: Sequence[str]) -> bool:
     for text in own:
         if key and key in same(text):
             return True
-        for part in (text, *words.sentences(text)):
+        for part in (text, *words.sentences(text), *words.clauses(text)):
             fits = support(rule, [part]) >= STRICT and named(rule, [part])
             if fits and bool(negations(rule)) == bool(negations(part)):
                 return True
@@ -75,14 +75,11 @@ def stated(rule: str, own: Sequence[str]) -> bool:
 
 def confirmed(line: str, answer: str, reply: str) -> bool:
     """Whether a person said yes (`reply`) to an `answer` that holds the line in so many words."""
-    return (
-        _YES.fullmatch(reply.strip()) is not None
-        and bool(same(line))
-        and same(line) in same(answer)
-    )
+    yes = len(reply) <= YES_CHARS and _YES.fullmatch(reply.strip()) is not None
+    return yes and bool(same(line)) and same(line) in same(answer)
 
 
 def _stems(text: str) -> Iterator[str]:
-    """Han pairs whole; Latin words by their first five letters, so that forms of one word are one."""
-    for term in words.terms(text):
+    """Han pairs whole; Latin words by their first five letters, so that forms of one word are one. No frame words."""
+    for term in words.terms(_FRAME.sub(" ", text)):
         yield term[:5] if term.isascii() and term.isalpha() else term

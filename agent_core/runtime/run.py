@@ -35,9 +35,9 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `archive` reads back what the view left out, `memory` notes. `policy` is how the session is compacted; `view` and `prefix` are what
-    its next request is made of, kept so that a new row costs only itself; `compacted` is what was done to the view in
-    this run. `deadline` is a monotonic time.
+    `archive` reads back what the view left out, `memory` takes notes. `policy` is how the session is compacted; `view`
+    and `prefix` are what its next request is made of, kept so that a new row costs only itself; `compacted` is what
+    was done to the view in this run. `deadline` is a monotonic time.
     `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
     for one call that a person approved, by call id. `alive` is called when a model call or a tool
