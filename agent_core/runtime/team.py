@@ -6,7 +6,7 @@ are seconds, tokens are tokens, money is US dollars.
 
 from dataclasses import dataclass, field
 from enum import StrEnum
-from typing import Literal
+from typing import Any, Literal
 
 from agent_core.runtime.expect import Require
 
@@ -72,6 +72,40 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
+class OutputContract:
+    """What an agent's answer must be; the default asks for nothing (output.py).
+
+    `schema` is a JSON Schema (draft 2020-12) for format "json". `render` is a template that shows the data to people
+    (`{{ orders.0.symbol }}`; "": a plain list of fields). After `max_repairs` rounds (0 or more) that list the errors, an
+    answer that still breaks the contract is `invalid_output`. `attach` names the tools whose files go with the result
+    (None: all files).
+    """
+
+    format: Literal["markdown", "text", "json"] = "markdown"
+    schema: dict[str, Any] | None = None
+    render: str = ""
+    max_repairs: int = 1
+    attach: tuple[str, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Grounding:
+    """Whether the numbers of an answer must stand in the results of its tools; off by default (grounding.py).
+
+    `tolerance` is relative (0.005: half a percent), from 0 to below 1. `citations` "required": the answer names a
+    source that its tools gave, and no address that they did not. `max_repairs`: rounds that list what is not found.
+    """
+
+    numbers: Literal["off", "required"] = "off"
+    tolerance: float = 0.005
+    citations: Literal["off", "required"] = "off"
+    max_repairs: int = 1
+
+
+Overflow = Literal["keep_recent", "keep_first", "refuse"]
+
+
+@dataclass(frozen=True, slots=True)
 class Agent:
     """One agent.
 
@@ -80,6 +114,11 @@ class Agent:
 
     `role` is what models read; `title` is its name for people by language ("en", "zh"). `require` says which words need
     which tool; it counts for the supervisor alone, since only that one hears a person (LPG-1).
+
+    `context` is what a sub-agent gets beside its task: nothing, the supervisor's words about it, those and the last
+    exchanges of the conversation, or all of it. `from_agents` are ids whose last results of the turn are handed over
+    as their output contract has them. `on_overflow`: what of more than `limits.input_tokens` is kept, the newest part
+    or the first, or whether the delegation ends as `over_budget` (SUB-6).
     """
 
     id: str
@@ -95,6 +134,10 @@ class Agent:
     policy: dict[Status, Policy] = field(default_factory=dict)
     title: dict[str, str] = field(default_factory=dict)
     require: Require = field(default_factory=Require)
+    from_agents: tuple[str, ...] = ()
+    on_overflow: Overflow = "keep_recent"
+    output: OutputContract = field(default_factory=OutputContract)
+    grounding: Grounding = field(default_factory=Grounding)
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""
