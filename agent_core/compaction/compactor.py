@@ -9,11 +9,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from agent_core.compaction.clearing import tail_clearing
 from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.compaction.economics import Situation
 from agent_core.compaction.frame import framed
 from agent_core.compaction.guard import guard
-from agent_core.compaction.ladder import Asked, Plan, attempt, plan, tail_clearing
+from agent_core.compaction.ladder import Asked, Plan, attempt, plan
 from agent_core.compaction.strategies import Policy
 from agent_core.compaction.summary import Job, Made
 from agent_core.compaction.view import View

@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_core.compaction import fold, prune
+from agent_core.compaction.clearing import clearing_pays
 from agent_core.compaction.decisions import Cleared, Clipped, Folded, checkpoint
-from agent_core.compaction.economics import Situation, pays
+from agent_core.compaction.economics import Situation
 from agent_core.compaction.pairs import safe_cut
 from agent_core.compaction.strategies import Policy
 from agent_core.compaction.view import Part, View
@@ -139,7 +140,9 @@ def _economic(ladder: _Ladder) -> Plan:
         found = _summary(ladder, "the cache is cold")
         if found.cut is not None:
             return found
-    if ladder.over(policy.clear_at) and _clearing_pays(ladder):
+    if ladder.over(policy.clear_at) and clearing_pays(
+        ladder.view, situation, policy, _ahead(ladder)
+    ):
         _clear(ladder, "clearing pays")
     if not ladder.over(policy.summarise_at):
         return ladder.plan(None, ladder.reason)
@@ -187,56 +190,12 @@ def _fold(ladder: _Ladder, reason: str) -> None:
         ladder.apply(Folded(seqs, *sizes), reason)
 
 
-def tail_clearing(view: View, policy: Policy) -> tuple[Checkpoint, ...]:
-    """Layer 1 beside a summary: the prefix is new anyway, so what is old in the tail goes at no further cost."""
-    if policy.schedule != "economic":
-        return ()
-    seqs = prune.prunable(view, policy.keep_results, policy.clear_over)
-    body = Cleared(seqs, plain=policy.plain)
-    return (checkpoint(body, until=view.rows[-1].seq + 1),) if seqs else ()
-
-
-def _clearing_pays(ladder: _Ladder) -> bool:
-    """Weigh what clearing frees against what it makes the provider read anew."""
-    view, situation, policy = ladder.view, ladder.situation, ladder.policy
-    seqs = prune.prunable(view, policy.keep_results, policy.clear_over)
-    if not seqs:
-        return False
-    gone, kept, carried = _stake(view, set(seqs))
-    return pays(
-        gone * situation.ratio,
-        kept * situation.ratio,
-        situation,
-        ahead=_ahead(ladder),
-        carried=carried,
-        batch=policy.batch,
-        patience=policy.patience,
-    )
-
-
 def _ahead(ladder: _Ladder) -> float:
     """Requests until the mark of a summary, at the pace of those that are shown."""
     body = _body(ladder.view)
     calls = sum(1 for p in body if p.message.role == "assistant")
     pace = sum(p.tokens for p in body) * ladder.situation.ratio / max(1, calls)
     return (ladder.policy.summarise_at * ladder.limit - ladder.now) / max(1.0, pace)
-
-
-def _stake(view: View, seqs: set[int]) -> tuple[int, int, float]:
-    """(estimate that goes, estimate that stays behind the first changed place, requests that carried what goes).
-
-    The requests are an average over what goes, by size.
-    """
-    gone = kept = carried = 0
-    calls = sum(1 for p in view.parts if p.message.role == "assistant")
-    for part in view.parts:
-        calls -= part.message.role == "assistant"
-        mine = tuple(seq for seq in part.seqs if seq in seqs)
-        size = prune.freed(view, mine) if mine else 0
-        gone += size
-        carried += size * calls
-        kept += part.tokens - size if gone else 0
-    return gone, kept, carried / gone if gone else 0.0
 
 
 def _summary(ladder: _Ladder, reason: str) -> Plan:
