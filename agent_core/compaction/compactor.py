@@ -5,6 +5,7 @@ of the outcome in one commit with the rows that they are about. Until then nothi
 fails, the view is the one that came in, but for what layers 1 and 2 decided without it (CMP-14).
 """
 
+import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 from agent_core.compaction.clearing import tail_clearing
 from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.compaction.economics import Situation
-from agent_core.compaction.frame import framed
+from agent_core.compaction.frame import Framed, framed
 from agent_core.compaction.guard import guard
 from agent_core.compaction.ladder import Asked, Plan, attempt, plan
 from agent_core.compaction.strategies import Policy
@@ -114,7 +115,12 @@ async def _summarised(
 ) -> Outcome:
     assert decided.cut is not None  # noqa: S101 - the caller has looked
     kept = Outcome(decided.view, decided.checkpoints)
-    frame = framed(decided.view, decided.cut, situation, policy, topic=asked.topic, state=state)
+    # Facts, excerpts and keywords of a long head take tens of milliseconds: beside the event loop.
+    frame = await asyncio.to_thread(
+        framed, decided.view, decided.cut, situation, policy, topic=asked.topic, state=state
+    )
+    if frame.overflow:
+        notes.append({"event": "facts", "overflow": frame.overflow})
     made = Made("", "none")
     if policy.profile != "none":
         job = _job(decided, frame, situation, policy, request_for)
@@ -126,7 +132,7 @@ async def _summarised(
         if len(made.text.strip()) < SHORTEST:
             return replace(kept, usage=made.usage, model=made.model)
     body = replace(
-        frame,
+        frame.summary,
         text=made.text,
         profile=made.profile,
         model=made.model,
@@ -167,7 +173,7 @@ def _taken(
 
 
 def _job(
-    decided: Plan, frame: Summary, situation: Situation, policy: Policy, request_for: RequestFor
+    decided: Plan, frame: Framed, situation: Situation, policy: Policy, request_for: RequestFor
 ) -> Job:
     """On the same prefix where the cache still has it; else the rows alone, which are fewer tokens (guide, 9)."""
     view, cut = decided.view, decided.cut
@@ -177,8 +183,9 @@ def _job(
         rows=[r for r in view.visible if view.until <= r.seq < (cut or 0)],
         previous=view.summary,
         facts=frame.facts,
-        anchors=frame.anchors,
-        topic=frame.topic,
+        anchors=frame.summary.anchors,
+        topic=frame.summary.topic,
+        shown=frame.shown,
         profile=policy.profile,
         limit_tokens=situation.estimate(policy.summary_share * situation.threshold),
         window=situation.window,
@@ -194,6 +201,8 @@ def _summary_note(made: Made, asked: Asked) -> dict[str, Any]:
         "chunks": made.chunks,
         "attempts": made.attempts,
         "problem": made.problem,
+        "missing": list(made.missing),
+        "forked": made.forked,
         "topic": asked.topic,
     }
 

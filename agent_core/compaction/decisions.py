@@ -66,7 +66,8 @@ class Summary:
     """Kind "summary" (layers 3 and 5, and the strategies): rows with seq < `Checkpoint.until` show as one head.
 
     `words` are the USER rows behind the cut whose texts the head keeps verbatim, clipped to `clip` (first, last)
-    characters; an ASSISTANT row among them, without calls, stays raw behind the head (CMP-35). `text` is "" where the strategy has no summary. `layout` "layers": facts and summary are messages of
+    characters; an ASSISTANT row among them, without calls, stays raw behind the head (CMP-35). `text` is "" where the
+    strategy has no summary. `layout` "layers": facts and summary are messages of
     their own. Token counts are estimates of the whole request.
     """
 

@@ -6,9 +6,10 @@ original: behind `Summary.archive` and the reference before each text (MSC-10).
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
 
 from agent_core.compaction import anchors, facts, signs
-from agent_core.compaction.decisions import Summary, range_ref
+from agent_core.compaction.decisions import Fact, Summary, range_ref
 from agent_core.compaction.economics import Situation
 from agent_core.compaction.pairs import delivered_behind
 from agent_core.compaction.shown import fold_text
@@ -26,17 +27,31 @@ TASK_CHARS = (
 KEEP_ANSWER = 2_000  # tokens up to which the last delivered answer stays raw behind a cut (CMP-35)
 
 
+@dataclass(frozen=True, slots=True)
+class Framed:
+    """A summary without its text, and what that text is held to (CMP-16).
+
+    `facts` are all that are in force, those included for which the slot had no room (`overflow` of them, KFS-5);
+    `shown` are the texts that will stand beside the summary.
+    """
+
+    summary: Summary
+    facts: tuple[Fact, ...] = ()
+    overflow: int = 0
+    shown: tuple[str, ...] = ()
+
+
 def framed(
     view: View, cut: int, situation: Situation, policy: Policy, *, topic: str = "", state: str = ""
-) -> Summary:
-    """All of a summary but its text: what is kept of the rows behind the cut, and how they are found again."""
+) -> Framed:
+    """What is kept of the rows behind the cut, and how they are found again. Tens of milliseconds for a long head."""
     behind = [r for r in view.visible if r.seq < cut]
     new = [r for r in behind if r.seq >= view.until]
     chain = (facts.KEYWORDS,) if policy.keywords_only else facts.CHAIN
     # The course's slot holds what is in the tail as well (STR-3); else what is still shown raw need not come twice.
     stated = view.visible if policy.layout == "layers" else behind
-    found = facts.extract(stated, chain) if policy.facts else ()
-    held, _ = facts.slot(found)
+    found = facts.extract(stated, chain)
+    held, overflow = facts.slot(found) if policy.facts else ((), ())
     budget = situation.estimate(policy.words * situation.window)
     words, clip = said(behind, budget, policy.clip, {f.seq for f in found})
     task = _task(view, cut, clip)
@@ -46,8 +61,7 @@ def framed(
     shown = words if task is None else (*words, task.seq)
     picked = anchors.pick(new, limit=policy.anchors, leave_out=shown) if policy.anchors else ()
     texts = [anchors.spoken(r) for r in new]
-    joined = "\n".join(texts)
-    return Summary(
+    summary = Summary(
         text="",
         profile=policy.profile,
         layout=policy.layout,
@@ -58,9 +72,23 @@ def framed(
         state="\n".join(s for s in (_told(task, situation.room // 2), state) if s),
         archive=_archive(behind, policy),
         keywords=signs.keywords(texts),
-        symbols=tuple(signs.codes(joined)[:24]),
-        paths=tuple(signs.paths(joined)[:24]),
+        symbols=tuple(signs.codes_of(texts)),
+        paths=tuple(signs.paths_of(texts)),
         topic=topic,
+    )
+    live = tuple(f for f in found if f.superseded_by is None)
+    return Framed(summary, live, len(overflow), _beside(view, summary))
+
+
+def _beside(view: View, summary: Summary) -> tuple[str, ...]:
+    """The texts that stand beside the summary, as the head shows them."""
+    rows = (view.row(seq) for seq in summary.words)
+    words = (fold_text(row.message.text, *summary.clip) for row in rows if row is not None)
+    return (
+        *(f.text for f in summary.facts),
+        *(a.text for a in summary.anchors),
+        *words,
+        summary.state,
     )
 
 

@@ -125,7 +125,8 @@ async def _compacted(run: Run, view: View, situation: Situation, asked: Asked | 
 
 def _tell(run: Run, outcome: Outcome, asked: Asked | None) -> None:
     problem = problem_of(outcome)
-    if outcome.checkpoints or problem:
+    changed = any(c.body.get("seqs", True) for c in outcome.checkpoints)  # not only a mark of a try
+    if changed or problem:
         done = Compacted(
             outcome.before,
             outcome.after,
