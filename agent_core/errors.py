@@ -4,6 +4,8 @@ SwarmgateError
 ├── Fenced                 another run owns this conversation now: stop, write nothing
 ├── Reload                 a commit went through unseen: read the rows again and go on
 ├── Waiting                the run can go no further until a person has answered
+│   └── BudgetWaits        ... or a pot has room again
+├── BudgetExceeded         a pot has no room for the next model call (carries which, and when it begins anew)
 ├── LimitReached           a limit of the preset ended the run (carries which)
 └── ModelError             a model call failed (carries provider, whether it may be retried)
     ├── ModelAuthRefused   the key is refused: never retried, never switched
@@ -19,6 +21,7 @@ SwarmgateError
 Exceptions carry data; what a person reads is made from it where it is shown.
 """
 
+import datetime as dt
 from typing import Literal
 
 
@@ -36,6 +39,42 @@ class Reload(SwarmgateError):
 
 class Waiting(SwarmgateError):
     """A person has been asked; the run ends here and goes on from its rows once there is an answer."""
+
+
+class BudgetWaits(Waiting):
+    """A pot has no room for the next model call; the run goes on from its rows once it has."""
+
+
+class BudgetExceeded(SwarmgateError):
+    """A pot has no room for the next model call, which was not made.
+
+    Attributes:
+        pot: its kind, such as "user_day"; "run" for a limit of the preset, "unpriced" where the pots' rules refuse a
+            model without a known price.
+        unit: "usd", "tokens" or "runs".
+        size: of the pot in that unit; US dollars are dollars.
+        resets_at: when it begins anew, in the time zone of the pots; None: never.
+        model: of the call.
+        fallback: the model that may answer in its place for the rest of the turn, "" for none.
+    """
+
+    def __init__(
+        self,
+        pot: str,
+        unit: str = "usd",
+        size: float = 0.0,
+        *,
+        resets_at: dt.datetime | None = None,
+        model: str = "",
+        fallback: str = "",
+    ) -> None:
+        super().__init__(f"budget {pot} ({size:g} {unit}) has no room for a call of {model}")
+        self.pot = pot
+        self.unit = unit
+        self.size = size
+        self.resets_at = resets_at
+        self.model = model
+        self.fallback = fallback
 
 
 class LimitReached(SwarmgateError):

@@ -213,6 +213,18 @@ class Answer:
     args: dict[str, Any] | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Need:
+    """What one model call may use at most: tokens read and written together, and US dollars.
+
+    `usd` is None where a model that may answer has no known price; `model` then names it.
+    """
+
+    model: str
+    tokens: int
+    usd: float | None
+
+
 class Journal(Protocol):
     """Where one running session writes.
 
@@ -257,6 +269,16 @@ class Journal(Protocol):
         """Note an event of the turn's trace (SCR-1).
 
         It is committed with the next `append` or `finish`, in order; secrets are replaced before. `fields` are JSON.
+        """
+        ...
+
+    async def reserve(self, need: Need) -> None:
+        """Set aside in every pot that applies what the next model call of this session may cost (DESIGN.md 7).
+
+        Nothing is written where enough is set aside already or nothing is to be paid. A call that is made again
+        reserves the same: a session has one reservation. The next `append` or `finish` with `usage` settles it.
+
+        Raises BudgetExceeded when a pot has no room for it and BudgetWaits when the turn is to wait for room.
         """
         ...
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, create_engine, inspect, text
 from sqlmodel import SQLModel
 
+import agent_core.storage.tables_budget
 import agent_core.storage.tables_memory
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.tables  # noqa: F401
@@ -18,9 +19,9 @@ from gateway.db import Database, DatabaseError, connect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0004"
+HEAD = "0005"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004")
+KNOWN = ("0001", "0002", "0003", "0004", "0005")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -69,6 +69,11 @@ class FallbackModel:
         """Facts about the active model: the one that answered, or was tried, last (FBK-2)."""
         return self._models[self._active].info
 
+    @property
+    def infos(self) -> tuple[ModelInfo, ...]:
+        """Facts about every model that may answer, in order of preference."""
+        return tuple(model.info for model in self._models)
+
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Stream one answer, from whichever model can give it.
 

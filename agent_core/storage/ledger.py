@@ -1,0 +1,219 @@
+"""Statements on the ledger of pots. Each takes a connection inside a transaction and never commits.
+
+A pot's row is changed by its own numbers (`usd = usd + …`), so sums stay exact among any number of writers. The changed
+rows come back: the caller judges them and takes the change back, in the same transaction, where it goes beyond a limit.
+"""
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, delete, insert, select, tuple_, update
+
+from agent_core.storage.tables_budget import BudgetHold, BudgetPot
+from agent_core.storage.upsert import insert_into
+
+_POT = BudgetPot.__table__  # type: ignore[attr-defined]
+_HOLD = BudgetHold.__table__  # type: ignore[attr-defined]
+_IDS = _POT.c.id.in_(bindparam("ids", expanding=True))
+_COUNTS = ("usd", "usd_held", "tokens", "tokens_held", "runs", "unpriced")
+
+# Statements of the hot path are built once: building costs more than running them.
+_LOCK = select(_POT.c.id).where(_IDS).order_by(_POT.c.id).with_for_update()
+_CHANGE = (
+    update(_POT)
+    .where(_IDS)
+    .values({name: _POT.c[name] + bindparam(f"d_{name}") for name in _COUNTS})
+    .returning(_POT)
+)
+_MINE = (_HOLD.c.turn_id == bindparam("turn"), _HOLD.c.session_id == bindparam("session"))
+_REHOLD = (
+    update(_HOLD)
+    .where(*_MINE, _HOLD.c.n == bindparam("before"))
+    .values(
+        n=bindparam("after"),
+        pots=bindparam("new_pots"),
+        usd=bindparam("new_usd"),
+        tokens=bindparam("new_tokens"),
+    )
+)
+_HOLDS = select(_HOLD).where(_HOLD.c.turn_id == bindparam("turn"))
+_DROP = delete(_HOLD).where(_HOLD.c.turn_id == bindparam("turn")).returning(_HOLD)
+
+
+@dataclass(frozen=True, slots=True)
+class Ref:
+    """One row of the ledger: a pot of a person, a chat, a run or the installation (`key`), within a period."""
+
+    kind: str
+    key: str
+    period: str
+
+
+@dataclass(frozen=True, slots=True)
+class Amount:
+    """Nano-dollars and tokens."""
+
+    usd: int = 0
+    tokens: int = 0
+
+    def __add__(self, other: "Amount") -> "Amount":
+        return Amount(self.usd + other.usd, self.tokens + other.tokens)
+
+    def __sub__(self, other: "Amount") -> "Amount":
+        return Amount(self.usd - other.usd, self.tokens - other.tokens)
+
+    def times(self, factor: float) -> "Amount":
+        """So many times as much, rounded up."""
+        return Amount(math.ceil(self.usd * factor), math.ceil(self.tokens * factor))
+
+
+NOTHING = Amount()
+
+
+@dataclass(frozen=True, slots=True)
+class PotRow:
+    """A pot's row; see BudgetPot."""
+
+    id: int
+    kind: str
+    key: str
+    period: str
+    usd: int
+    usd_held: int
+    tokens: int
+    tokens_held: int
+    runs: int
+    unpriced: int
+    raised: int
+    asked: int
+    denied: bool
+    warned: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """What one session has set aside, in which pots; `n` counts its changes."""
+
+    pots: tuple[int, ...]
+    amount: Amount
+    n: int = 0
+
+
+def pot_ids(conn: Connection, refs: Iterable[Ref]) -> tuple[int, ...]:
+    """The rows of these pots, made where they are new, in the order of `refs`."""
+    return tuple(_pot_id(conn, ref) for ref in refs)
+
+
+def _pot_id(conn: Connection, ref: Ref) -> int:
+    found = pots_of(conn, [ref])
+    if not found:
+        new = {"kind": ref.kind, "key": ref.key, "period": ref.period}
+        unique = ["kind", "key", "period"]
+        insert_new = insert_into(conn.dialect.name, _POT).on_conflict_do_nothing(
+            index_elements=unique
+        )
+        conn.execute(insert_new, new)
+        found = pots_of(conn, [ref])
+    return found[0].id
+
+
+def pots_of(conn: Connection, refs: Sequence[Ref]) -> list[PotRow]:
+    """The rows of these pots that exist."""
+    wanted = [(ref.kind, ref.key, ref.period) for ref in refs]
+    query = select(_POT).where(tuple_(_POT.c.kind, _POT.c.key, _POT.c.period).in_(wanted))
+    return [_pot(row) for row in conn.execute(query)]
+
+
+def pot(conn: Connection, pot_id: int) -> PotRow | None:
+    """One pot, locked against other writers until this transaction ends; None where there is none."""
+    query = select(_POT).where(_POT.c.id == pot_id)
+    if conn.dialect.name == "postgresql":
+        query = query.with_for_update()
+    row = conn.execute(query).first()
+    return None if row is None else _pot(row)
+
+
+def change(
+    conn: Connection,
+    pots: Sequence[int],
+    *,
+    spent: Amount = NOTHING,
+    held: Amount = NOTHING,
+    runs: int = 0,
+    unpriced: int = 0,
+) -> list[PotRow]:
+    """Add to (or, below 0, take from) each of these pots; returns them as they are then, in the order of `pots`."""
+    if not pots:
+        return []
+    if len(pots) > 1 and conn.dialect.name == "postgresql":
+        conn.execute(
+            _LOCK, {"ids": list(pots)}
+        )  # in one order, so that two never wait for each other
+    values = {
+        "ids": list(pots),
+        "d_usd": spent.usd,
+        "d_usd_held": held.usd,
+        "d_tokens": spent.tokens,
+        "d_tokens_held": held.tokens,
+        "d_runs": runs,
+        "d_unpriced": unpriced,
+    }
+    found = {row.id: _pot(row) for row in conn.execute(_CHANGE, values)}
+    return [found[pot_id] for pot_id in pots if pot_id in found]
+
+
+def mark(conn: Connection, pot_id: int, **values: Any) -> None:
+    """Set raised, asked, denied or warned of a pot."""
+    conn.execute(update(_POT).where(_POT.c.id == pot_id).values(**values))
+
+
+def keep_hold(conn: Connection, turn_id: int, session_id: str, old: Hold | None, new: Hold) -> bool:
+    """Write a session's hold; False when it is not as `old` any more, so this change was made before."""
+    pots = " ".join(map(str, new.pots))
+    if old is None:
+        values = {
+            "turn_id": turn_id,
+            "session_id": session_id,
+            "n": new.n,
+            "pots": pots,
+            "usd": new.amount.usd,
+            "tokens": new.amount.tokens,
+        }
+        mine = {"turn": turn_id, "session": session_id}
+        if conn.execute(select(_HOLD.c.n).where(*_MINE), mine).first() is not None:
+            return False
+        conn.execute(insert(_HOLD), values)
+        return True
+    changed = conn.execute(
+        _REHOLD,
+        {
+            "turn": turn_id,
+            "session": session_id,
+            "before": old.n,
+            "after": new.n,
+            "new_pots": pots,
+            "new_usd": new.amount.usd,
+            "new_tokens": new.amount.tokens,
+        },
+    )
+    return changed.rowcount == 1
+
+
+def holds_of(conn: Connection, turn_id: int) -> dict[str, Hold]:
+    """What the sessions of a turn have set aside."""
+    return {row.session_id: _hold(row) for row in conn.execute(_HOLDS, {"turn": turn_id})}
+
+
+def drop_holds(conn: Connection, turn_id: int) -> list[Hold]:
+    """The holds of a turn, which are no more; what they set aside is for the caller to give back."""
+    return [_hold(row) for row in conn.execute(_DROP, {"turn": turn_id})]
+
+
+def _pot(row: Any) -> PotRow:
+    return PotRow(*row)
+
+
+def _hold(row: Any) -> Hold:
+    return Hold(tuple(map(int, row.pots.split())), Amount(row.usd, row.tokens), row.n)
