@@ -28,11 +28,10 @@ async def compact(ctx: ToolContext, focus_topic: str = "") -> ToolOutput:
 
 
 def asked_in(rows: Sequence[Row], turn_id: int) -> Asked | None:
-    """The request for a compaction that the newest round of calls holds; several count as one (CMP-30)."""
-    asked = None
+    """The request for a compaction in the newest round of calls; of several the last counts, as one (CMP-30)."""
     for row in reversed(rows):
         if row.turn_id != turn_id or row.kind is RowKind.ASSISTANT:
-            break
+            return None
         if row.kind is RowKind.RESULT and _KEY in row.meta:
-            asked = Asked(str(row.meta[_KEY]))
-    return asked
+            return Asked(str(row.meta[_KEY]))
+    return None
