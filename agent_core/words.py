@@ -4,9 +4,10 @@ The same function cuts what is indexed and what is asked, so both meet. A person
 that yields words or nothing: no query language is ever reached (RCL-10, defect 4). Pure but for a cache of stems.
 """
 
+import datetime as dt
 import re
 import unicodedata
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from typing import Any
 
@@ -19,6 +20,7 @@ MAX_CHARS = 20_000
 MAX_WORD = 64
 SYMBOL = "$"
 DATE = "@"
+SPEAKER = "&"
 
 STOP = frozenset(
     """
@@ -41,6 +43,15 @@ _HAN = re.compile(f"[{HAN}]")
 _PARTS = re.compile(r"[._'-]")
 _PAIR = re.compile(r"[a-z0-9]{2,10}-(?:usdt?|usdc|btc|eth|eur|perp)")
 _INVISIBLE = re.compile(r"[\u00ad\u200b-\u200f\u202a-\u202e\u2060-\u2064\ufe00-\ufe0f\ufeff]")
+_TIME = re.compile(
+    r"\b(?:yesterday|today|tonight|tomorrow|ago|last|next|week(?:end)?s?|months?|years?|days?|(?:mon|tues|wednes|thurs|fri"
+    r"|satur|sun)day|january|february|march|april|may|june|july|august|september|october|november|december|(?:19|20)\d\d)\b"
+    r"|昨[天晚日]|前天|今[天晚日年]|明[天晚年]|去年|上[周月个]|下[周月个]|周[一二三四五六日末]|星期|月|[日号]|点钟?|小时|以前|之前",
+    re.IGNORECASE,
+)
+_WHEN = re.compile(
+    r"\bwhen\b|\bhow long\b|什么时候|何时|几时|哪天|哪一天|几月|几号|多久", re.IGNORECASE
+)
 _MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
 _DATE = re.compile(
     r"(?:\d{4}[-/年])?(?P<m>\d{1,2})[-/月](?P<d>\d{1,2})(?:[日号]|\b)"
@@ -50,16 +61,69 @@ _DATE = re.compile(
 
 
 def words(text: str) -> list[str]:
-    """The words of a text in its order, repeated as in the text; symbols and dates at the end.
-
-    Only the first `MAX_CHARS` characters count.
-    """
-    plain = normal(text)
+    """The words of a text in its order, repeated as in the text; only the first `MAX_CHARS` characters count."""
     found: list[str] = []
-    for match in _TOKEN.finditer(plain):
+    for match in _TOKEN.finditer(normal(text)):
         found.extend(_pieces(match[0]))
-    found.extend(SYMBOL + mention.symbol.id.lower() for mention in symbols.find(plain))
     return found
+
+
+def symbols_in(text: str) -> list[str]:
+    """The canonical ids of the symbols that a text names, once each (RCL-1, RCL-14)."""
+    return list(dict.fromkeys(m.symbol.id for m in symbols.find(text[:MAX_CHARS])))
+
+
+def symbol_words(ids: Iterable[str]) -> list[str]:
+    """The words by which symbols are found, however a text names them."""
+    return [SYMBOL + symbol.casefold() for symbol in ids]
+
+
+def date_words(text: str) -> list[str]:
+    """The days of the year that a text names, in English, Chinese or figures: 5月4日, May 4th, 2026-05-04."""
+    found = (_day(match) for match in _DATE.finditer(normal(text).lower()))
+    return list(dict.fromkeys(DATE + day for day in found if day))
+
+
+def date_word(day: dt.date) -> str:
+    """The word of a day, whatever its year."""
+    return f"{DATE}{day:%m%d}"
+
+
+def speaker_word(name: str) -> str:
+    """The word by which the rows of a speaker are found."""
+    return SPEAKER + " ".join(normal(name).casefold().split())[:MAX_WORD]
+
+
+def names(text: str) -> list[str]:
+    """The Latin words of a text as they are written, but for case: among them the names of speakers."""
+    found: list[str] = []
+    for match in _TOKEN.finditer(normal(text)):
+        first = _PARTS.split(match[0].casefold())[0]
+        if first not in STOP and not _HAN.match(first) and first.isalpha():
+            found.append(first)
+    return list(dict.fromkeys(found))
+
+
+def is_question(text: str) -> bool:
+    """Whether a text ends as a question: it asks for what another row says."""
+    return text.rstrip().endswith(("?", "？", "吗", "呢"))
+
+
+def tells_time(text: str) -> bool:
+    """Whether a text says when something is or was."""
+    return _TIME.search(text[:MAX_CHARS]) is not None
+
+
+def asks_time(text: str) -> bool:
+    """Whether a question wants to know when."""
+    return _WHEN.search(text[:MAX_CHARS]) is not None
+
+
+def _day(match: re.Match[str]) -> str:
+    month = match["mon"] or match["mon2"]
+    number = _MONTHS.index(month) + 1 if month else int(match["m"])
+    day = int(match["d"] or match["d2"] or match["d3"])
+    return f"{number:02}{day:02}" if 1 <= number <= 12 and 1 <= day <= 31 else ""
 
 
 def normal(text: str) -> str:

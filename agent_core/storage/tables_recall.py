@@ -1,9 +1,9 @@
 """The index of what a person said, was told and is remembered for (RCL-10, MEM-17).
 
 Words are stored apart for each *space*, an owner in a scope: each begins with the space's number, so that one space's
-postings never touch, count or reveal another's. Within a space, rows belong to *groups*: a session, or one memory.
-The id of a `recall_doc` holds its group, its place there and what a score needs, so no row is read to score it
-(`agent_core/storage/postings.py`).
+postings never touch, count or reveal another's. What was said and what is remembered are spaces of their own. Within a
+space, rows belong to *groups*: a session, or one memory. The id of a `recall_doc` holds its group, its place there and
+what a score needs, so no row is read to score it (`agent_core/storage/postings.py`).
 
 SQLite searches through FTS5 over this table, kept by triggers: a row that is deleted here is gone from the index in
 the same transaction. PostgreSQL has a GIN index over the array.
@@ -72,21 +72,29 @@ class Words(TypeDecorator[list[str]]):
 
 
 class RecallSpace(SQLModel, table=True):
-    """One owner in one scope, with the statistics of their rows alone."""
+    """What one owner said ("said") or is remembered for ("kept") in one scope, with the statistics of these rows alone.
+
+    `docs` rows of `tokens` words in `sessions` groups; `pairs` as in `agent_core/storage/postings.py`.
+    """
 
     __tablename__ = "recall_space"  # pyright: ignore[reportAssignmentType]
-    __table_args__ = (UniqueConstraint("owner", "scope", name="recall_space_owner"),)
+    __table_args__ = (UniqueConstraint("owner", "scope", "corpus", name="recall_space_owner"),)
 
     no: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
     owner: str
     scope: str
+    corpus: str
+    docs: int = 0
+    tokens: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
+    sessions: int = 0
+    pairs: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
 
 
 class RecallGroup(SQLModel, table=True):
-    """A session (or a part of a long one), or one memory.
+    """A session (or a part of a long one), or one memory: `ref` is the session's or the memory's id.
 
-    `kind` is "session" or the memory's kind; `ref` the session's or the memory's id. `tokens` counts words. `around`
-    has a byte for each row: a quarter of the words of the row and its two neighbours on each side, 255 at most.
+    `tokens` counts words. `around` has a number for each row: the words of the row and its two neighbours on each side,
+    and what else is known of it (`agent_core/storage/postings.py`).
     """
 
     __tablename__ = "recall_group"  # pyright: ignore[reportAssignmentType]
@@ -97,7 +105,6 @@ class RecallGroup(SQLModel, table=True):
 
     no: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))
     space: int = Field(sa_column=Column(BigInteger, ForeignKey("recall_space.no"), nullable=False))
-    kind: str
     ref: str
     part: int = 0
     docs: int = 0

@@ -156,8 +156,13 @@ def upgrade() -> None:
         sa.Column("no", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("owner", sa.String(), nullable=False),
         sa.Column("scope", sa.String(), nullable=False),
+        sa.Column("corpus", sa.String(), nullable=False),
+        sa.Column("docs", sa.Integer(), nullable=False),
+        sa.Column("tokens", sa.BigInteger(), nullable=False),
+        sa.Column("sessions", sa.Integer(), nullable=False),
+        sa.Column("pairs", sa.BigInteger(), nullable=False),
         sa.PrimaryKeyConstraint("no"),
-        sa.UniqueConstraint("owner", "scope", name="recall_space_owner"),
+        sa.UniqueConstraint("owner", "scope", "corpus", name="recall_space_owner"),
     )
     op.create_table(
         "report_note",
@@ -198,7 +203,6 @@ def upgrade() -> None:
         "recall_group",
         sa.Column("no", sa.BigInteger().with_variant(sa.Integer(), "sqlite"), nullable=False),
         sa.Column("space", sa.BigInteger(), nullable=False),
-        sa.Column("kind", sa.String(), nullable=False),
         sa.Column("ref", sa.String(), nullable=False),
         sa.Column("part", sa.Integer(), nullable=False),
         sa.Column("docs", sa.Integer(), nullable=False),
