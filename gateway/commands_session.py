@@ -8,6 +8,7 @@ from sqlalchemy import Connection, update
 from gateway import conversation, sessions
 from gateway.draft import Draft
 from gateway.identity import language_of
+from gateway.learning_jobs import session_ends
 from gateway.tables import Person
 from gateway.texts import say
 
@@ -34,6 +35,7 @@ def handlers() -> dict[str, Handler]:
 
 def new(conn: Connection, asked: "Asked", *, archives: bool) -> str:
     """/new. `archives`: the place is a thread of the bot's own, which ends with its session and is put away."""
+    session_ends(conn, asked.lane, asked.now)
     conversation.renew(conn, asked.lane, asked.person, asked.now)
     if not archives:
         return say("new", asked.language)
@@ -76,6 +78,8 @@ def _resume(conn: Connection, asked: "Asked") -> str:
     entry = sessions.resume(conn, asked.lane, wanted)
     if entry is None:
         return say("resume_unknown", asked.language, id=wanted[: sessions.SHORT * 3])
+    if not entry.current:
+        session_ends(conn, asked.lane, asked.now)
     return say("resumed", asked.language, id=entry.short, title=_title(entry.title, asked))
 
 
@@ -84,6 +88,7 @@ def _fork(conn: Connection, asked: "Asked") -> str:
     new = sessions.fork(conn, asked.lane, asked.person, asked.now)
     if new is None:
         return say("fork_empty", asked.language)
+    session_ends(conn, asked.lane, asked.now)
     return say("forked", asked.language, id=new[: sessions.SHORT], old=old[: sessions.SHORT])
 
 

@@ -25,7 +25,7 @@ from agent_core.storage.memories import PRIVATE
 from agent_core.storage.pending import Job
 from agent_core.storage.tables import Turn
 from gateway.db import Database
-from gateway.learning_jobs import material_of, put_session
+from gateway.learning_jobs import is_current, material_of, put_session
 from gateway.model_house import DEMO, ModelHouse
 from gateway.notes import topic_of
 from gateway.redact import Redactor
@@ -117,15 +117,9 @@ class Learning:
         self._changed.set()
 
     def spoke(self, session_id: str, *, lane_id: str, private: bool) -> None:
-        """A turn has ended: the session is read when nothing more is said in it for a while."""
-        if not self._idle:
-            self._changed.set()  # else it waits for an earlier one already
+        """A turn is over: the session is read when nothing more is said in it for a while."""
         due = self._clock.monotonic() + self._idle_s
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
-
-    def left(self, session_id: str) -> None:
-        """A session was left, and its job is put: it is no longer waited for."""
-        self._idle.pop(session_id, None)
         self._changed.set()
 
     def _unread(self, conn: Connection) -> dict[str, _Idle]:
@@ -185,7 +179,8 @@ class Learning:
     def _put_idle(self, idle: dict[str, _Idle], conn: Connection, *, layers: bool) -> None:
         now = self._clock.now()
         for session_id, found in idle.items():
-            put_session(conn, session_id, found.scope, now, layers=layers)
+            if is_current(conn, session_id):  # else its job was put when it was left
+                put_session(conn, session_id, found.scope, now, layers=layers)
 
     def _begin(self, job: Job) -> None:
         task = asyncio.create_task(self._work(job), name=f"learn {job.id}")

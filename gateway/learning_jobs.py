@@ -76,6 +76,12 @@ def scope_of(conn: Connection, session_id: str) -> str:
     return found or PRIVATE
 
 
+def is_current(conn: Connection, session_id: str) -> bool:
+    """Whether a conversation is at this session now."""
+    query = select(_CONVERSATION.c.id).where(_CONVERSATION.c.session_id == session_id)
+    return conn.execute(query.limit(1)).first() is not None
+
+
 def turns_of(conn: Connection, owner: str, session_id: str) -> frozenset[int]:
     """The turns whose rows a session has, copied ones among them, that were one person's."""
     here = select(_TRANSCRIPT.c.turn_id).where(_TRANSCRIPT.c.session_id == session_id).distinct()

@@ -14,14 +14,20 @@ from gateway.intake import notice
 from gateway.router import route
 from gateway.turns import Turns
 
+LEAVING = frozenset({"new", "resume", "fork"})  # commands after which a session is learnt from (MEM-5)
+
 
 @dataclass(slots=True)
 class TurnRunner:
-    """See gateway.engine.base.Runner. `scheduled` is called when a reminder was added."""
+    """See gateway.engine.base.Runner.
+
+    `scheduled` is called when a reminder was added, `left` when a session may have been left.
+    """
 
     turns: Turns
     commands: Commands
     scheduled: Callable[[], None] = lambda: None
+    left: Callable[[], None] = lambda: None
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
@@ -100,3 +106,5 @@ class TurnRunner:
             self.turns.senders.send(self.turns.senders.letter(*letter))
         if asked.route.name == "remind":
             self.scheduled()
+        elif asked.route.name in LEAVING:
+            self.left()

@@ -55,7 +55,7 @@ class Turns:
 
     `fresh` holds conversations in which rows have arrived that a running turn may steer in; `said`
     gives the words that a running turn has streamed, for a stop. `asked` is called when a person is
-    asked something.
+    asked something, `spoke` when a turn is over.
     """
 
     db: Database
@@ -71,6 +71,7 @@ class Turns:
     groups: Groups = field(default_factory=Groups)
     asking: AskingLanes = field(default_factory=AskingLanes)
     asked: Callable[[], None] = lambda: None
+    spoke: Callable[[Begun], None] = lambda _: None
     transcriber: Callable[[], Transcriber | None] = lambda: None
     redactor: Redactor = field(default_factory=Redactor)
     fresh: set[str] = field(default_factory=set)
@@ -128,6 +129,7 @@ class Turns:
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
             await mark.end(journal.status)
         self._remember(journal, turn.view)
+        self.spoke(begun)
         return Progress.AGAIN if journal.more else Progress.IDLE
 
     async def _forgive(self, begun: Begun) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from sqlalchemy import Connection, text
 
+from agent_core.compaction.request import compact
 from agent_core.events import Event
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import Model
@@ -15,6 +16,7 @@ from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Agent, Delegation, Limits, Team
 from agent_core.storage.statements import load_rows
 from agent_core.tools.ask import ask_tools
+from agent_core.tools.notes import notes_tools
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.types import Row, RowKind, ToolUse
@@ -111,7 +113,7 @@ class Toolbox:
 
     def registry(self) -> Registry:
         own = [self._echo(), self._slow(), self._order(), self._fail(), self._hang(), self._pay()]
-        return Registry([*own, *ask_tools()])
+        return Registry([*own, *ask_tools(), *notes_tools(), compact])
 
     def _pay(self) -> ToolSpec:
         @tool(

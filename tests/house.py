@@ -12,6 +12,7 @@ import pytest
 from sqlalchemy import Connection, text
 
 from agent_core.models.scripted import ScriptedModel
+from agent_core.ports import Model
 from agent_core.runtime.session import Services
 from agent_core.runtime.team import Team
 from channels.errors import UnknownChannel
@@ -24,7 +25,10 @@ from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
 from gateway.expiry import Expiry
 from gateway.intake import Intake
+from gateway.learning import Learning, learner
 from gateway.model_house import ModelHouse
+from gateway.notes import SessionNotes
+from gateway.redact import Redactor
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.sender import Sender
@@ -90,8 +94,12 @@ class House:
         channel: Loopback | None = None,
         nap: Callable[[float], Awaitable[None]] | None = None,
         still: bool = False,
+        teacher: ScriptedModel | None = None,
     ) -> None:
-        """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock."""
+        """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
+
+        `teacher`: learns in the background, which otherwise is left out.
+        """
         self.db = db
         self.settings = rules or settings()
         self.clock = clock or Watch()
@@ -138,6 +146,7 @@ class House:
                 self.clock,
                 self._nap if still else self.clock.sleep,
                 SessionArchive(db),
+                SessionNotes(db, self.clock, Redactor()),
             ),
             teams=self.teams,
             models=self.models,
@@ -149,7 +158,16 @@ class House:
             asking=self.asking,
             asked=self.expiry.changed,
         )
-        self.runner = TurnRunner(self.turns, self.commands, scheduled=self.timer.wake)
+        self.teacher = teacher
+        self.learning = Learning(
+            db, self.clock, learner(db, self.clock, Redactor()), self._teachers, self._nap
+        )
+        self.turns.spoke = lambda begun: self.learning.spoke(
+            begun.session_id, lane_id=begun.lane.id, private=begun.lane.private
+        )
+        self.runner = TurnRunner(
+            self.turns, self.commands, scheduled=self.timer.wake, left=self.learning.wake
+        )
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
         )
@@ -167,6 +185,9 @@ class House:
         )
         self._keys = 0
         self._naps: list[tuple[float, asyncio.Event]] = []
+
+    async def _teachers(self) -> tuple[Model, Model] | None:
+        return (self.teacher, self.teacher) if self.teacher else None
 
     async def _nap(self, seconds: float) -> None:
         """A sleep that is over when `later` has moved the clock as far."""
@@ -203,12 +224,16 @@ class House:
         await self.expiry.start()
         await self.engine.start()
         await self.timer.start()
+        if self.teacher is not None:
+            await self.learning.start()
         return self
 
     async def __aexit__(self, *_: object) -> None:
         await self.timer.stop()
         await self.expiry.stop()
         await self.engine.stop(0.0)
+        if self.teacher is not None:
+            await self.learning.stop()
         await self.senders.stop(0.0)
         await self.models.close()
 

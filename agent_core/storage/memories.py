@@ -15,6 +15,7 @@ from typing import Any
 
 from sqlalchemy import Connection, Row, delete, func, insert, select, update
 
+from agent_core.storage.recall_index import add_memory, remove_memories
 from agent_core.storage.tables_memory import MemoryRow, MemoryVersion
 
 _MEMORY = MemoryRow.__table__  # type: ignore[attr-defined]
@@ -89,6 +90,7 @@ def add(conn: Connection, new: NewMemory, now: dt.datetime) -> int:
     """Store a memory and make it known to recall (a marker never is). Returns its id."""
     made = conn.execute(insert(_MEMORY).returning(_MEMORY.c.id), _values(new, now))
     memory_id: int = made.scalar_one()
+    add_memory(conn, new.owner, new.scope, memory_id, new.kind, new.text, new.codes)
     return memory_id
 
 
@@ -153,6 +155,7 @@ def supersede(conn: Connection, owner: str, ids: Sequence[int], by: int) -> None
     if ids:
         mine = (_MEMORY.c.id.in_(ids), _MEMORY.c.owner == owner)
         conn.execute(update(_MEMORY).where(*mine).values(superseded_by=by))
+        remove_memories(conn, owner, ids)
 
 
 def archive(conn: Connection, owner: str, ids: Sequence[int], now: dt.datetime) -> None:
@@ -160,6 +163,7 @@ def archive(conn: Connection, owner: str, ids: Sequence[int], now: dt.datetime) 
     if ids:
         mine = (_MEMORY.c.id.in_(ids), _MEMORY.c.owner == owner, _MEMORY.c.archived_at.is_(None))
         conn.execute(update(_MEMORY).where(*mine).values(archived_at=now))
+        remove_memories(conn, owner, ids)
 
 
 def purge(conn: Connection, owner: str, before: dt.datetime, limit: int = 500) -> int:

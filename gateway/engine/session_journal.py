@@ -9,8 +9,10 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from agent_core.budget.ledger import Settled, Short
 from agent_core.errors import Reload
-from agent_core.ports import Answer, Ask, NewBlob
+from agent_core.ports import Answer, Ask, Need, NewBlob
+from agent_core.storage.ledger import Hold
 from agent_core.storage.sessions import add_checkpoint, load_checkpoints
 from agent_core.storage.statements import (
     add_blob,
@@ -33,7 +35,9 @@ from gateway import questions
 from gateway.clean_rows import clean_blob, clean_checkpoint, clean_row
 from gateway.draft import Draft
 from gateway.engine.fence import Fence
+from gateway.learning_jobs import condensed
 from gateway.questions import Desk
+from gateway.turn_budget import TurnBudget
 
 LONG = 65_536  # bytes of text that are cleaned beside the event loop
 
@@ -54,7 +58,9 @@ class SessionJournal:
         desk: Desk | None = None,
         open_questions: set[int] | None = None,
         checkpoints: tuple[Checkpoint, ...] | None = None,
+        budget: TurnBudget | None = None,
     ) -> None:
+        self._budget = budget
         self._fence = fence
         self._session_id = session_id
         self._turn_id = turn_id
@@ -110,18 +116,24 @@ class SessionJournal:
         rows = [clean_row(self._fence.redactor, row) for row in rows]
         checkpoints = [clean_checkpoint(self._fence.redactor, made) for made in checkpoints]
         blobs = [await self._clean_blob(blob) for blob in blobs]
+        booked: list[Settled | None] = [None]
 
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
+            if usage is not None and self._budget is not None:
+                booked[0] = self._budget.settle(conn, self._session_id, usage, last=False)
             for made in checkpoints:
                 add_checkpoint(conn, self._session_id, made, now)
+                condensed(conn, self._owner, self._session_id, made, now)
             for blob in blobs:
                 add_blob(conn, owner=self._owner, session_id=self._session_id, blob=blob, now=now)
             return added
 
         def then() -> None:
             self._checkpoints = (*(self._checkpoints or ()), *checkpoints)
+            if self._budget is not None:
+                self._budget.settled(self._session_id, booked[0])
 
         if checkpoints:
             await self.checkpoints()
@@ -136,6 +148,21 @@ class SessionJournal:
         """See Journal. What was noted stays noted until a commit has taken it along."""
         clean = self._fence.redactor.value(fields)
         self._noted.append(Noted(event, clean, self._fence.clock.now()))
+
+    async def reserve(self, need: Need) -> None:
+        """See Journal. Mostly what was set aside with the turn's begin, or with the last answer, is enough."""
+        budget = self._budget
+        if budget is None or budget.covers(self._session_id, need):
+            return
+        made: list[Hold | Short] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            del after
+            made.append(budget.reserve(conn, self._session_id, need))
+            return []
+
+        await self._commit(work, lambda: budget.reserved(self._session_id, made[-1]))
+        budget.check(made[-1], need)
 
     async def steer(self) -> Sequence[Row]:
         """See Journal. A child session is never steered."""
@@ -203,6 +230,7 @@ class SessionJournal:
             agent=agent,
             desk=self._desk,
             open_questions=self._open,
+            budget=self._budget,
         )
 
     async def blob(self, blob_id: str) -> bytes:
