@@ -91,15 +91,13 @@ def _large(
     title: Title,
     fits: Callable[[Sequence[str]], bool],
 ) -> tuple[str, ...]:
-    if not ordered:
-        return ()
     lines: list[str] = []
     for holding in ordered:
         line = _line(holding, profiles.get(holding.symbol), title, LINE_CHARS)
         if not fits([*lines, line, _count(total, total)]):
             break
         lines.append(line)
-    return (*lines, _count(len(lines), total))
+    return (*lines, _count(len(lines), total)) if lines else ()
 
 
 def _count(shown: int, total: int) -> str:
