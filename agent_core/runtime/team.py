@@ -76,9 +76,9 @@ class OutputContract:
     """What an agent's answer must be; the default asks for nothing (output.py).
 
     `schema` is a JSON Schema (draft 2020-12) for format "json". `render` is a template that shows the data to people
-    (`{{ orders.0.symbol }}`; "": a plain list of fields). After `max_repairs` rounds (0 or more) that list the errors, an
-    answer that still breaks the contract is `invalid_output`. `attach` names the tools whose files go with the result
-    (None: all files).
+    (`{{ orders.0.symbol }}`; "": a plain list of fields). After `max_repairs` rounds (0 or more) that list the errors,
+    an answer that still breaks the contract is `invalid_output`. `attach` names the tools whose files go with the
+    result (None: all files).
     """
 
     format: Literal["markdown", "text", "json"] = "markdown"
