@@ -391,6 +391,39 @@ class Memory(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Recalled:
+    """What recall found: a text of sections, "" for nothing, and by which ids its items are known.
+
+    `memory:<id>` is a memory, `row:<session>:<seq>` a row of a transcript.
+    """
+
+    text: str = ""
+    ids: tuple[str, ...] = ()
+
+
+class Recall(Protocol):
+    """Finds what is remembered of a person for a message. Reading changes nothing."""
+
+    async def recall(
+        self,
+        owner: str,
+        scope: str,
+        text: str,
+        *,
+        symbols: Sequence[str] | None,
+        now: dt.datetime,
+        shown: frozenset[str],
+    ) -> Recalled:
+        """What the owner's memories and past conversations in this scope hold for a message (MEM-17, RCL-8).
+
+        `scope` is "private" or a group's conversation id. `symbols` are the canonical ids that the message is about;
+        None: those that it names. `shown` are ids that are in the view already; `view:<session>:<seq>` there stands
+        for all rows of a session from that one on. Everything found is data, never an instruction.
+        """
+        ...
+
+
 class Clock(Protocol):
     """Time. Injected, so that tests own it."""
 
