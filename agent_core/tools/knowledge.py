@@ -16,7 +16,7 @@ from pydantic import Field
 
 from agent_core import symbols
 from agent_core.book import level_of
-from agent_core.text import clip, normal, one_line, terms
+from agent_core.text import clip, normal, one_line, terms, words
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 log = logging.getLogger(__name__)
@@ -82,11 +82,25 @@ class Knowledge:
         return kept.text
 
 
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is asked for: as it stands, its words in order, those that tell something, its symbols."""
+
+    whole: str
+    running: str
+    words: frozenset[str]
+    codes: frozenset[str]
+
+
 def matching(texts: Sequence[Text], query: str, language: str) -> list[Text]:
     """The texts about a topic or a symbol, best first; of equals those in `language`."""
-    wanted, asked = normal(query), set(terms(query))
-    codes = {symbols.canonical(query), *symbols.ids(query)}
-    scored = ((_score(text, wanted, asked, codes), text) for text in texts)
+    asked = _Asked(
+        normal(query),
+        f" {' '.join(words(query))} ",
+        frozenset(term for term in terms(query) if len(term) > 1),
+        frozenset({symbols.canonical(query), *symbols.ids(query)}),
+    )
+    scored = ((_score(text, asked), text) for text in texts)
     ranked = sorted(
         ((s, t) for s, t in scored if s > 0), key=lambda p: (-p[0], p[1].language != language)
     )
@@ -141,16 +155,23 @@ def page(text: Text, offset: int = 0, others: Sequence[Text] = ()) -> str:
     return "\n".join(lines)
 
 
-def _score(text: Text, wanted: str, asked: set[str], codes: set[str]) -> float:
-    """2 for a symbol, a topic, the title or the name itself; below 1 the share of the words asked for."""
+def _score(text: Text, asked: _Asked) -> float:
+    """3: its symbol, a topic, title or name; 2: a topic within the words; else the share of the words, from half."""
     names = (*text.topics, text.title, text.name, text.name.partition(".")[0])
-    if codes & set(text.symbols) or wanted in {normal(name) for name in names}:
+    if asked.codes & set(text.symbols) or asked.whole in {normal(name) for name in names}:
+        return 3.0
+    if any(_within(topic, asked) for topic in text.topics):
         return 2.0
-    if not asked:
-        return 0.0
-    about = set(terms(" ".join(names)))
-    share = len(asked & about) / len(asked)
+    about = frozenset(terms(" ".join(names)))
+    share = len(asked.words & about) / len(asked.words) if asked.words else 0.0
     return share if share >= 0.5 else 0.0
+
+
+def _within(topic: str, asked: _Asked) -> bool:
+    """Latin topics as whole words; Han has no borders."""
+    if topic.isascii():
+        return f" {' '.join(words(topic))} " in asked.running
+    return normal(topic) in asked.whole
 
 
 def _unknown(query: str, texts: Sequence[Text], language: str) -> str:
