@@ -8,52 +8,21 @@ person has opened them there (DESIGN.md 3.4).
 import asyncio
 import datetime as dt
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
 
 from agent_core.assembly.classes import Limits, compose, sections
 from agent_core.assembly.disclosure import focus_of
 from agent_core.assembly.truth import REFERENCE
 from agent_core.book import Focus, Look, Portfolio, Seen
 from agent_core.compaction.head import harmless
+from agent_core.ports import Recall
 from agent_core.types import Context
 
 log = logging.getLogger(__name__)
 
 PRIVATE = "private"
 PATIENCE = 2.0  # seconds that a turn waits for a source: reads of a few milliseconds, unless the database is gone
-
-
-class Recalled(Protocol):
-    """What recall found: one text of sections, "" for nothing, and the ids of the memories in it."""
-
-    @property
-    def text(self) -> str:
-        """The sections."""
-        ...
-
-    @property
-    def ids(self) -> Collection[str]:
-        """What is in it."""
-        ...
-
-
-class Recall(Protocol):
-    """Finds memories for a message; see the port of recall."""
-
-    async def recall(
-        self,
-        owner: str,
-        scope: str,
-        text: str,
-        *,
-        symbols: Sequence[str],
-        now: dt.datetime,
-        shown: frozenset[str],
-    ) -> Recalled:
-        """What the owner may see of this scope, without what is shown already."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ import pytest
 from agent_core.assembly.gather import Gathered, gather_context
 from agent_core.assembly.truth import REFERENCE
 from agent_core.book import Focus, Look, Seen
+from agent_core.ports import Recalled
 from agent_core.types import Context
 from tests.unit.agent_core.books import NOW, Shelf, decision, holding, note, profile
 
@@ -21,12 +22,6 @@ SEEN = Seen(
     decisions=(decision("hold"),),
     notes=(note("never chase", id=8),),
 )
-
-
-@dataclass(frozen=True)
-class Found:
-    text: str
-    ids: tuple[str, ...] = ()
 
 
 @dataclass
@@ -42,19 +37,19 @@ class Remembering:
         scope: str,
         text: str,
         *,
-        symbols: Sequence[str],
+        symbols: Sequence[str] | None,
         now: dt.datetime,
         shown: frozenset[str],
-    ) -> Found:
-        self.asked.append(locals() | {"symbols": tuple(symbols)})
-        return Found(self.text, ("memory:1",) if self.text else ())
+    ) -> Recalled:
+        self.asked.append(locals() | {"symbols": tuple(symbols or ())})
+        return Recalled(self.text, ("memory:1",) if self.text else ())
 
 
 class Broken:
     async def look(self, look: Look) -> Seen:
         raise OSError("the database is gone")
 
-    async def recall(self, *args: object, **more: object) -> Found:
+    async def recall(self, *args: object, **more: object) -> Recalled:
         raise RuntimeError("no index")
 
 
@@ -63,7 +58,7 @@ class Silent:
         await asyncio.Event().wait()
         raise AssertionError
 
-    async def recall(self, *args: object, **more: object) -> Found:
+    async def recall(self, *args: object, **more: object) -> Recalled:
         await asyncio.Event().wait()
         raise AssertionError
 
