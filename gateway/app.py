@@ -22,8 +22,10 @@ from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
 from gateway.intake import Intake
+from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
+from gateway.notes import SessionNotes
 from gateway.redact import Redactor
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
@@ -56,6 +58,7 @@ class Core:
     timer: Timer
     expiry: Expiry
     desk: LocalDesk
+    learning: Learning
 
 
 async def build(settings: Settings) -> Core:
@@ -93,11 +96,19 @@ def _wire(settings: Settings, db: Database) -> Core:
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
+    taught_by = teachers(models, settings.models.fallback) if settings.memory.enabled else nobody
+    learning = Learning(db, clock, learner(db, clock, redactor), taught_by)
     turns = Turns(
         db=db,
         clock=clock,
         place=Place(settings.locale.timezone, settings.locale.language),
-        services=Services(registry, models.get, clock, archive=SessionArchive(db)),
+        services=Services(
+            registry,
+            models.get,
+            clock,
+            archive=SessionArchive(db),
+            memory=SessionNotes(db, clock, redactor) if settings.memory.enabled else None,
+        ),
         teams=teams,
         models=models,
         senders=senders,
@@ -108,10 +119,11 @@ def _wire(settings: Settings, db: Database) -> Core:
         groups=settings.groups,
         asking=asking,
         asked=expiry.changed,
+        spoke=learning.after,
         redactor=redactor,
         policy=settings.context.policy,
     )
-    runner = TurnRunner(turns, commands, scheduled=timer.wake)
+    runner = TurnRunner(turns, commands, scheduled=timer.wake, left=learning.wake)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
     intake = Intake(
@@ -128,7 +140,9 @@ def _wire(settings: Settings, db: Database) -> Core:
         redactor,
     )
     desk = LocalDesk(db, clock, senders, engine)
-    return Core(db, clock, models, commands, engine, senders, intake, channels, timer, expiry, desk)
+    return Core(
+        db, clock, models, commands, engine, senders, intake, channels, timer, expiry, desk, learning
+    )
 
 
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:

@@ -25,6 +25,7 @@ from agent_core.storage.memories import PRIVATE
 from agent_core.storage.pending import Job
 from agent_core.storage.tables import Turn
 from gateway.db import Database
+from gateway.engine.begin import Begun
 from gateway.learning_jobs import is_current, material_of, put_session
 from gateway.model_house import DEMO, ModelHouse
 from gateway.notes import topic_of
@@ -61,6 +62,10 @@ def teachers(house: ModelHouse, fallback: Sequence[str]) -> Models:
         return house.get("auto"), house.get(judge)
 
     return found
+
+
+async def nobody() -> None:
+    """Where memory is switched off: what was put is dropped."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,6 +126,11 @@ class Learning:
         due = self._clock.monotonic() + self._idle_s
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
         self._changed.set()
+
+    def after(self, begun: Begun) -> None:
+        """The same, of a turn as the engine knows it."""
+        lane = begun.lane
+        self.spoke(begun.session_id, lane_id=lane.id, private=lane.private)
 
     def _unread(self, conn: Connection) -> dict[str, _Idle]:
         """Sessions that still are some conversation's own, of the newest turns; each is due once it is silent."""

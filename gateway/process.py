@@ -67,6 +67,7 @@ async def _serve(
         await core.expiry.start()
         await core.engine.start()
         await core.timer.start()
+        await core.learning.start()
         await keeper.start()
         await control.start()
         if front.web is not None:
@@ -89,6 +90,7 @@ async def _serve(
         await core.timer.stop()
         await core.expiry.stop()
         await core.engine.stop(GRACE_S)
+        await core.learning.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await front.server.stop()
@@ -155,12 +157,14 @@ async def chat(
         await core.expiry.start()
         await core.engine.start()
         await core.timer.start()
+        await core.learning.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
         await core.timer.stop()
         await core.expiry.stop()
         await core.engine.stop(GRACE_S)
+        await core.learning.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await core.models.close()

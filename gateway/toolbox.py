@@ -8,6 +8,7 @@ from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.market import market_tools
+from agent_core.tools.notes import notes_tools
 from agent_core.tools.registry import Registry, foreign_tools
 
 
@@ -21,6 +22,7 @@ def toolbox() -> Registry:
             *chart_tools(sources),
             *ask_tools(),
             *archive_tools(),
+            *notes_tools(),
             compact,
             *foreign_tools(),
         ]
