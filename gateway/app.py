@@ -18,6 +18,7 @@ from gateway.db import Database, url_of
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
 from gateway.expiry import Expiry
+from gateway.history import OwnHistory
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
@@ -77,7 +78,7 @@ async def build(settings: Settings) -> Core:
 
 def _wire(settings: Settings, db: Database) -> Core:
     clock, redactor = SystemClock(), Redactor(settings.secrets())
-    registry = toolbox()
+    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None)
     models = ModelHouse(settings.models, clock)
     teams = _teams(settings, registry)
     channels = ChannelManager()

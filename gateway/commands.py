@@ -16,6 +16,7 @@ from gateway import (
     commands_archive,
     commands_context,
     commands_link,
+    commands_memory,
     commands_remind,
     commands_session,
     commands_usage,
@@ -47,6 +48,8 @@ MENU = (
         "language",
         "remind",
         "link",
+        "memory",
+        "forget",
         "usage",
         "why",
         "compact",
@@ -108,6 +111,7 @@ class Commands:
             **commands_link.handlers(),
             **commands_archive.handlers(),
             **commands_context.handlers(),
+            **commands_memory.handlers(),
             **commands_usage.handlers(),
         }
 

@@ -15,7 +15,7 @@ from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, CanHome, Channel
 from channels.errors import ChannelError
 from channels.types import Address, Inbound, Kind
-from gateway import access, albums, commands_link, conversation, inbox, outbox
+from gateway import access, albums, commands_forget, commands_link, conversation, inbox, outbox
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.clean_rows import clean_inbound
 from gateway.commands import Asked, Commands, interrupt, request_stop
@@ -44,7 +44,8 @@ class _Taken:
     """What the transaction decided.
 
     `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press;
-    `again`: it had come before; `decided`: what a question came to.
+    `again`: it had come before; `decided`: what a question came to; `others`: further
+    conversations to be waked, and for whom.
     """
 
     row_id: int = 0
@@ -56,6 +57,7 @@ class _Taken:
     toast: str = ""
     again: bool = False
     decided: Outcome | None = None
+    others: tuple[tuple[str, str], ...] = ()
 
 
 class Intake:
@@ -134,6 +136,8 @@ class Intake:
         if taken.wake:
             self._fresh(lane)
             self._engine.wake(lane, taken.author)
+        for other in taken.others:
+            self._engine.wake(*other)
         if taken.stop and not await self._engine.cancel(lane):
             self._engine.wake(lane, taken.author)  # the mark is durable; whoever runs next sees it
         if inbound.callback is not None:
@@ -222,6 +226,9 @@ class Intake:
         elif asked.route.name in COMMANDS:
             taken.decided = self._decisions.command(conn, asked)
             text = taken.decided.said
+        elif asked.route.name == "forget":
+            done = commands_forget.run(conn, asked)
+            text, taken.others = done.said, done.wake
         else:
             text = self._commands.run(conn, asked)
             if asked.route.name == "stop":
@@ -241,6 +248,11 @@ class Intake:
         if asked.route.name == "link":
             taken.toast, letters = commands_link.pressed(conn, asked)
             taken.decided = Outcome(taken.toast, letters=letters)
+            return ""
+        if asked.route.name == "forget":
+            done = commands_forget.pressed(conn, asked)
+            taken.toast, taken.others = done.said, done.wake
+            taken.decided = Outcome(taken.toast, letters=done.letters)
             return ""
         turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":

@@ -21,6 +21,7 @@ from gateway.problems import OperatorError
 from gateway.retention import Keeper
 from gateway.settings import Settings
 from gateway.talk import converse, dial, near
+from gateway.upkeep import MemoryUpkeep
 
 log = logging.getLogger(__name__)
 GRACE_S = 10.0
@@ -57,6 +58,7 @@ async def _serve(
         settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
     )
     keeper = Keeper(core.db, core.clock, settings.retention)
+    minder = MemoryUpkeep(core.db, core.clock)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
@@ -69,6 +71,8 @@ async def _serve(
         await core.timer.start()
         await core.learning.start()
         await keeper.start()
+        if settings.memory.keeps_order:
+            await minder.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -86,6 +90,7 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
+        await minder.stop()
         await keeper.stop()
         await core.timer.stop()
         await core.expiry.stop()

@@ -6,8 +6,9 @@ from typing import Literal
 
 from channels.types import Kind
 
-# These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3).
-AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny"})
+# These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3); who wants to be forgotten need not
+# wait for an answer first.
+AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny", "forget"})
 IN_LANE = frozenset(
     {
         "new",
@@ -22,7 +23,7 @@ IN_LANE = frozenset(
         "language",
         "usage",
     }
-    | {"remind", "link", "compact", "why", "archive"}
+    | {"remind", "link", "compact", "why", "archive", "memory"}
 )
 ALIASES = {"reset": "new", "newsession": "new"}  # what people know from other gateways (CHN-2)
 LATE = "late"  # of our own rows: a decision that came after its turn had ended

@@ -68,9 +68,19 @@ class Context(Section):
 
 
 class Memory(Section):
-    """Memory across sessions."""
+    """Memory across sessions.
 
-    enabled: Annotated[bool, only(True)] = True
+    `tiers`: once a day, what is no longer used goes to the archive and long texts are shortened, losslessly; both or
+    neither, so that nothing is configured by halves (GCX-2). Without memory there is nothing to keep in order.
+    """
+
+    enabled: bool = True
+    tiers: bool = True
+
+    @property
+    def keeps_order(self) -> bool:
+        """Whether memories are kept in order once a day."""
+        return self.enabled and self.tiers
 
 
 class RateLimit(Section):

@@ -1,6 +1,6 @@
 """What the gateway says to people, in English and Chinese."""
 
-from gateway import texts_archive, texts_context, texts_session, texts_usage
+from gateway import texts_archive, texts_context, texts_memory, texts_session, texts_usage
 from gateway.identity import Language
 
 _TEXTS: dict[str, tuple[str, str]] = {
@@ -132,6 +132,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 _TEXTS |= texts_session.TEXTS | texts_archive.TEXTS | texts_usage.TEXTS | texts_context.TEXTS
+_TEXTS |= texts_memory.TEXTS
 
 
 def has(code: str) -> bool:

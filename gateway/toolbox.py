@@ -7,13 +7,14 @@ from agent_core.tools.analysis import analysis_tools
 from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.chart import chart_tools
+from agent_core.tools.history import History, history_tools
 from agent_core.tools.market import market_tools
 from agent_core.tools.notes import notes_tools
 from agent_core.tools.registry import Registry, foreign_tools
 
 
-def toolbox() -> Registry:
-    """All tools. Prices are read at their first use, so that this is cheap."""
+def toolbox(history: History | None = None) -> Registry:
+    """All tools. Prices are read at their first use, so that this is cheap. `history`: past chats can be searched."""
     sources = Sources([BundledSource()])
     return Registry(
         [
@@ -22,6 +23,7 @@ def toolbox() -> Registry:
             *chart_tools(sources),
             *ask_tools(),
             *archive_tools(),
+            *history_tools(history),
             *notes_tools(),
             compact,
             *foreign_tools(),

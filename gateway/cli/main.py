@@ -10,6 +10,7 @@ from gateway.cli import (
     check,
     discord_invite,
     init,
+    memory,
     models,
     outbox,
     presets,
@@ -34,6 +35,7 @@ app.add_typer(sessions.app, name="sessions")
 app.add_typer(outbox.app, name="outbox")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(archive.app, name="archive")
+app.add_typer(memory.app, name="memory")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("discord-invite")(discord_invite.discord_invite)
