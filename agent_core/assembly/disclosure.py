@@ -1,6 +1,7 @@
 """What a message is about: the symbols that its own words name, or the one that a pronoun carries on (PDC-1, PDC-3)."""
 
 import re
+import unicodedata
 from collections.abc import Iterable, Sequence
 
 from agent_core import symbols
@@ -9,7 +10,7 @@ from agent_core.book import Focus, Holding
 from agent_core.symbols import Symbol
 
 MOST = 6  # symbols of one message whose context is loaded: a pasted list is no question about each
-CHARS = 20_000  # of a message that are looked at
+CHARS = 8_000  # of a message that are looked at
 
 _PRONOUN = re.compile(
     r"(?<![其吉])它(?!们|日|山)|[这那该](?:一)?(?:只|支|个|家)(?:股票?|标的|票|币|基金|公司)?(?![个只支家们])"
@@ -37,7 +38,7 @@ def focus_of(text: str, holdings: Sequence[Holding] = (), last: Sequence[str] = 
         last: the symbols that the turn before was about; more than one leaves a pronoun open.
     """
     words = text[:CHARS]
-    named = symbols.ids(words, held(holdings))[:MOST]
+    named = symbols.ids(words, held(holdings, words))[:MOST]
     carried = not named and len(set(last)) == 1 and has_pronoun(words)
     return Focus(
         tuple(last[:1]) if carried else named,
@@ -51,12 +52,16 @@ def has_pronoun(text: str) -> bool:
     return _PRONOUN.search(_EMPTY.sub(" ", text)) is not None
 
 
-def held(holdings: Iterable[Holding]) -> list[Symbol]:
-    """Holdings as symbols, under the names that the person gave them; those that the list has as they are, left out."""
+def held(holdings: Iterable[Holding], text: str) -> list[Symbol]:
+    """Holdings that a text may name, as symbols under the names that the person gave; the list's own are left out."""
+    folded = unicodedata.normalize("NFKC", text).casefold()
     found = []
     for holding in holdings:
-        known = symbols.get(holding.symbol)
         name = holding.name.strip()
+        code = holding.symbol.partition(".")[0].casefold()
+        if code not in folded and not (name and name.casefold() in folded):
+            continue
+        known = symbols.get(holding.symbol)
         if known is None or (len(name) > 1 and symbols.lookup(name) != known):
             market = known.market if known else ""
             found.append(Symbol(holding.symbol, name, name, market, holding.currency, ()))
