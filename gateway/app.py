@@ -12,6 +12,8 @@ from channels.manager import ChannelManager
 from channels.web.channel import WebChannel
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
+from gateway.budget_waiters import Waiters
+from gateway.budgets import Budgets
 from gateway.clock import SystemClock
 from gateway.commands import Commands
 from gateway.db import Database, url_of
@@ -60,6 +62,7 @@ class Core:
     expiry: Expiry
     desk: LocalDesk
     learning: Learning
+    budgets: Budgets
 
 
 async def build(settings: Settings) -> Core:
@@ -78,10 +81,11 @@ async def build(settings: Settings) -> Core:
 
 def _wire(settings: Settings, db: Database) -> Core:
     clock, redactor = SystemClock(), Redactor(settings.secrets())
-    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None)
+    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None, settings.knowledge_dir)
     models = ModelHouse(settings.models, clock)
     teams = _teams(settings, registry)
     channels = ChannelManager()
+    budgets = _budgets(settings, clock)
     began = time.monotonic()
     commands = Commands(
         settings.access,
@@ -92,6 +96,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         timezone=settings.locale.timezone,
         groups=settings.groups,
         archives=channels.archives,
+        pots=budgets.rules,
     )
     senders = Sender(db, clock, channels.get)
     timer = Timer(db, clock, senders, language=settings.locale.language)
@@ -123,10 +128,12 @@ def _wire(settings: Settings, db: Database) -> Core:
         spoke=learning.after,
         redactor=redactor,
         policy=settings.context.policy,
+        budgets=budgets,
     )
     runner = TurnRunner(turns, commands, scheduled=timer.wake, left=learning.wake)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
+    budgets.waiters.wake = engine.wake
     intake = Intake(
         db,
         clock,
@@ -142,7 +149,29 @@ def _wire(settings: Settings, db: Database) -> Core:
     )
     desk = LocalDesk(db, clock, senders, engine)
     return Core(
-        db, clock, models, commands, engine, senders, intake, channels, timer, expiry, desk, learning
+        db,
+        clock,
+        models,
+        commands,
+        engine,
+        senders,
+        intake,
+        channels,
+        timer,
+        expiry,
+        desk,
+        learning,
+        budgets,
+    )
+
+
+def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
+    return Budgets(
+        settings.budgets.rules(settings.locale.timezone),
+        clock,
+        settings.access.operators,
+        Waiters(clock),
+        settings.locale.language,
     )
 
 

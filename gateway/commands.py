@@ -10,10 +10,12 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, update
 
+from agent_core.budget.pots import Rules
 from agent_core.storage.tables import Turn
 from channels.types import Address, Author
 from gateway import (
     commands_archive,
+    commands_budget,
     commands_context,
     commands_link,
     commands_memory,
@@ -51,6 +53,7 @@ MENU = (
         "memory",
         "forget",
         "usage",
+        "budget",
         "why",
         "compact",
         "archive",
@@ -95,6 +98,7 @@ class Commands:
     timezone: str = "UTC"
     groups: Groups = field(default_factory=Groups)
     archives: Callable[[Address], bool] = lambda _: False
+    pots: Rules = field(default_factory=Rules)
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -113,6 +117,7 @@ class Commands:
             **commands_context.handlers(),
             **commands_memory.handlers(),
             **commands_usage.handlers(),
+            **commands_budget.handlers(self.pots),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:

@@ -171,6 +171,11 @@ def take(conn: Connection, ids: list[int], turn_id: int) -> None:
     conn.execute(_TAKE, [{"row": row_id, "turn": turn_id} for row_id in ids])
 
 
+def clear_attempts(conn: Connection, turn_id: int) -> None:
+    """No start has broken this turn so far."""
+    conn.execute(update(_INBOX).where(_INBOX.c.turn_id == turn_id).values(attempts=0))
+
+
 def count_attempt(conn: Connection, row_id: int, by: int = 1) -> None:
     """A turn is gone on with after a break: one more try of its first row. -1 takes back a break in good order."""
     tries = _INBOX.c.attempts + by

@@ -15,7 +15,16 @@ from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, CanHome, Channel
 from channels.errors import ChannelError
 from channels.types import Address, Inbound, Kind
-from gateway import access, albums, commands_forget, commands_link, conversation, inbox, outbox
+from gateway import (
+    access,
+    albums,
+    budget_asks,
+    commands_forget,
+    commands_link,
+    conversation,
+    inbox,
+    outbox,
+)
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.clean_rows import clean_inbound
 from gateway.commands import Asked, Commands, interrupt, request_stop
@@ -249,11 +258,16 @@ class Intake:
             taken.toast, letters = commands_link.pressed(conn, asked)
             taken.decided = Outcome(taken.toast, letters=letters)
             return ""
+        if asked.route.name == budget_asks.BUTTON:
+            taken.toast, letters, taken.others = self._raise(conn, asked)
+            taken.decided = Outcome(taken.toast, letters=letters)
+            return ""
         if asked.route.name == "forget":
             done = commands_forget.pressed(conn, asked)
             taken.toast, taken.others = done.said, done.wake
             taken.decided = Outcome(taken.toast, letters=done.letters)
             return ""
+
         turn_id = int(asked.route.rest) if asked.route.rest.isdecimal() else 0
         if asked.route.name == "stop":
             where = conversation.of_row(conn, turn_id, asked.lane.address)
@@ -263,6 +277,18 @@ class Intake:
             taken.stop = not taken.toast
             taken.toast = taken.toast or say("stopped_toast", asked.language)
         return ""
+
+    def _raise(
+        self, conn: Connection, asked: Asked
+    ) -> tuple[str, tuple[tuple[int, Draft], ...], tuple[tuple[str, str], ...]]:
+        """An operator's decision to raise a pot; who waits for it tries again."""
+        rules = self._settings.access
+        if rules.role(asked.person) != "operator":
+            return say("not_yours", asked.language), (), ()
+        said, letters, open_turns = budget_asks.pressed(
+            conn, asked, self._commands.pots, rules.operators, self._settings.locale.language
+        )
+        return said, tuple(letters), tuple(open_turns)
 
 
 def notice(row_id: int, owner: str, lane: Lane, text: str) -> Draft:

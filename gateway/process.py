@@ -94,6 +94,7 @@ async def _serve(
         await keeper.stop()
         await core.timer.stop()
         await core.expiry.stop()
+        await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
         await core.learning.stop()
         await core.senders.stop(SEND_GRACE_S)
@@ -168,6 +169,7 @@ async def chat(
     finally:
         await core.timer.stop()
         await core.expiry.stop()
+        await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
         await core.learning.stop()
         await core.senders.stop(SEND_GRACE_S)

@@ -22,6 +22,7 @@ IN_LANE = frozenset(
         "thinking",
         "language",
         "usage",
+        "budget",
     }
     | {"remind", "link", "compact", "why", "archive", "memory"}
 )

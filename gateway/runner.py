@@ -71,8 +71,9 @@ class TurnRunner:
 
     async def _begin(self, conversation_id: str) -> Begun | None:
         now = self.turns.clock.now()
-        return await self.turns.db.write(
-            lambda conn: begin(
+
+        def work(conn: Connection) -> Begun | None:
+            begun = begin(
                 conn,
                 conversation_id,
                 self.turns.place,
@@ -81,7 +82,10 @@ class TurnRunner:
                 self.turns.known,
                 self.turns.asking,
             )
-        )
+            self.turns.pay_ahead(conn, begun)
+            return begun
+
+        return await self.turns.db.write(work)
 
     async def _command(self, begun: Begun) -> None:
         item = begun.item

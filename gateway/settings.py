@@ -20,11 +20,11 @@ from pydantic import (
 
 from gateway.problems import SettingsError
 from gateway.settings_access import Access
+from gateway.settings_budgets import Budgets
 from gateway.settings_channels import Channels
 from gateway.settings_fields import (
     Address,
     Folder,
-    Money,
     PositiveInt,
     Secret,
     Section,
@@ -104,23 +104,6 @@ class Sessions(Section):
     rate_limit: RateLimit = RateLimit()
 
 
-class Budget(Section):
-    """US dollars and tokens."""
-
-    usd: Money | None = None
-    tokens: PositiveInt | None = None
-
-
-class Budgets(Section):
-    """Accepted, and said at start that this version does not enforce them."""
-
-    user_day: Budget | None = None
-    user_month: Budget | None = None
-    channel_day: Budget | None = None
-    day: Budget | None = None
-    month: Budget | None = None
-
-
 class Data(Section):
     """Where prices come from."""
 
@@ -148,7 +131,7 @@ class Settings(Section):
     preset: Annotated[str, Field(min_length=1)] = "trading-desk"
     presets_dir: Folder = Field(default=Path("presets"), validate_default=True)
     skills_dir: Annotated[str | None, only(None)] = None
-    knowledge_dir: Annotated[str | None, only(None)] = None
+    knowledge_dir: Folder = Field(default=Path("knowledge"), validate_default=True)
     templates_dir: Annotated[str | None, only(None)] = None
     locale: Locale = Locale()
     http: Http = Http()
@@ -181,6 +164,14 @@ class Settings(Section):
             raise fault("webhook mode needs https", cure, "http.public_url")
         return self
 
+    @model_validator(mode="after")
+    def _payable(self) -> "Settings":
+        name = self.budgets.fallback_model
+        if name not in {"auto", "demo"} and name.partition("/")[0] not in self.models.providers:
+            cure = "use demo, or a model of a provider under models.providers"
+            raise fault(f"there is no provider of {name}", cure, "budgets.fallback_model")
+        return self
+
     _source: Source = PrivateAttr(default_factory=lambda: Source(Document("settings"), Path.cwd()))
 
     @property
@@ -190,12 +181,12 @@ class Settings(Section):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What is accepted without effect, one line each, to be logged at start."""
-        named = [key for key, budget in self.budgets if budget is not None]
-        if not named:
+        """What will not work as it is written, one line each, to be logged at start."""
+        pots = self.budgets.rules(self.locale.timezone).pots
+        asks = any(pot.on_exceeded == "ask_admin" for pot in pots)
+        if not asks or self.access.operators:
             return ()
-        keys = ", ".join(f"budgets.{name}" for name in named)
-        return (f"budgets are not enforced by this version: {keys} has no effect",)
+        return ("budgets: ask_admin asks nobody; name somebody in access.operators",)
 
     def refuse(self, key: str, message: str, cure: str) -> SettingsError:
         """An error at the value of a dotted key, found out after `load` (an unknown preset, a port in use)."""

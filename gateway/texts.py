@@ -1,6 +1,13 @@
 """What the gateway says to people, in English and Chinese."""
 
-from gateway import texts_archive, texts_context, texts_memory, texts_session, texts_usage
+from gateway import (
+    texts_archive,
+    texts_budget,
+    texts_context,
+    texts_memory,
+    texts_session,
+    texts_usage,
+)
 from gateway.identity import Language
 
 _TEXTS: dict[str, tuple[str, str]] = {
@@ -132,7 +139,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 
 _TEXTS |= texts_session.TEXTS | texts_archive.TEXTS | texts_usage.TEXTS | texts_context.TEXTS
-_TEXTS |= texts_memory.TEXTS
+_TEXTS |= texts_memory.TEXTS | texts_budget.TEXTS
 
 
 def has(code: str) -> bool:

@@ -7,6 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
+from sqlalchemy import Connection
+
 from agent_core.compaction.strategies import DEFAULT, POLICIES
 from agent_core.compaction.view import View
 from agent_core.errors import Fenced, Reload
@@ -18,7 +20,8 @@ from agent_core.types import Message, Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
 from channels.types import Address, Button, Step
-from gateway import inbox, outbox
+from gateway import inbox, outbox, turn_budget
+from gateway.budgets import Budgets
 from gateway.conversation import Lane
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
@@ -74,6 +77,7 @@ class Turns:
     spoke: Callable[[Begun], None] = lambda _: None
     transcriber: Callable[[], Transcriber | None] = lambda: None
     redactor: Redactor = field(default_factory=Redactor)
+    budgets: Budgets | None = None
     fresh: set[str] = field(default_factory=set)
     said: dict[str, Callable[[], str]] = field(default_factory=dict)
     _media: Media = field(init=False)
@@ -129,6 +133,8 @@ class Turns:
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
             await mark.end(journal.status)
         self._remember(journal, turn.view)
+        if journal.lacks_room:
+            return Progress.IDLE
         self.spoke(begun)
         return Progress.AGAIN if journal.more else Progress.IDLE
 
@@ -170,7 +176,8 @@ class Turns:
             team = self.teams.fallback()
         model = begun.lane.model
         try:
-            await self.models.prepare(_models(team, model))
+            spare = self.budgets.spare if self.budgets else frozenset[str]()
+            await self.models.prepare(_models(team, model) | spare)
         except Exception as e:  # a model that cannot be made is said, never tried for ever
             if not isinstance(e, UnknownModel):
                 log.exception("model_not_ready", extra={"turn": begun.turn_id})
@@ -252,7 +259,13 @@ class Turns:
             desk=self._desk(begun),
             preface=preface,
             checkpoints=begun.checkpoints,
+            budget=turn_budget.of_turn(self.budgets, begun, language, self.senders),
         )
+
+    def pay_ahead(self, conn: Connection, begun: Begun | None) -> None:
+        """In the transaction that begins a turn: set aside what its first call will probably cost."""
+        if self.budgets is not None and begun is not None and begun.turn_id:
+            turn_budget.begin(self.budgets, conn, begun, self._team(begun.lane))
 
     def _desk(self, begun: Begun) -> Desk:
         """Where this turn's questions to people go."""

@@ -19,6 +19,8 @@ from channels.errors import UnknownChannel
 from channels.types import Address, Author, Inbound, Kind
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
+from gateway.budget_waiters import Waiters
+from gateway.budgets import Budgets
 from gateway.commands import Commands
 from gateway.db import Database
 from gateway.engine.begin import Place
@@ -109,6 +111,12 @@ class House:
         teams = {"test": the_team or team(agent(tools=TOOLS)), "other": team(agent("other"))}
         self.teams = TeamHouse(PresetSet(teams), "test")
         self.models = ModelHouse(self.settings.models, self.clock)
+        self.budgets = Budgets(
+            self.settings.budgets.rules(self.settings.locale.timezone),
+            self.clock,
+            self.settings.access.operators,
+            Waiters(self.clock, self._nap),
+        )
         self.commands = Commands(
             self.settings.access,
             self.models,
@@ -116,6 +124,7 @@ class House:
             busy=lambda: self.engine.busy(),  # noqa: PLW0108 - made below
             uptime=lambda: 3_661.0,
             groups=self.settings.groups,
+            pots=self.budgets.rules,
         )
         self.senders = Sender(db, self.clock, self.find, self.clock.sleep)
         self.timer = Timer(
@@ -157,6 +166,7 @@ class House:
             groups=self.settings.groups,
             asking=self.asking,
             asked=self.expiry.changed,
+            budgets=self.budgets,
         )
         self.teacher = teacher
         self.learning = Learning(
@@ -171,6 +181,7 @@ class House:
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
         )
+        self.budgets.waiters.wake = self.engine.wake
         self.intake = Intake(
             db,
             self.clock,
@@ -231,6 +242,7 @@ class House:
     async def __aexit__(self, *_: object) -> None:
         await self.timer.stop()
         await self.expiry.stop()
+        await self.budgets.waiters.stop()
         await self.engine.stop(0.0)
         if self.teacher is not None:
             await self.learning.stop()

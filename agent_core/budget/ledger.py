@@ -6,7 +6,7 @@ All of it runs inside transactions that others commit; what a Purse knows change
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
@@ -19,6 +19,7 @@ from agent_core.types import Usage
 
 # The next request of a turn is longer than the last by what tools returned; more than this costs one transaction more.
 MARGIN = 1.25
+DEMO = "demo"  # the demo planner is no model that anybody pays for, in whatever unit
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +63,7 @@ class Purse:
     def is_free(self, need: Need) -> bool:
         """Whether the call changes no pot: there is none, or nothing is paid and nothing else counts."""
         rules = self.rules
-        free = need.usd == 0 and (rules.counts_only_money or need.model == "demo")
+        free = need.usd == 0 and (rules.counts_only_money or need.model == DEMO)
         return not rules.pots or free
 
     def covers(self, session_id: str, need: Need, now: dt.datetime) -> bool:
@@ -141,37 +142,41 @@ class Purse:
         self.dry.discard(session_id)
 
     def settle(
-        self, conn: Connection, session_id: str, usage: Usage, now: dt.datetime, *, last: bool
+        self,
+        conn: Connection,
+        session_id: str,
+        usage: Usage,
+        now: dt.datetime,
+        *,
+        model: str = "",
+        last: bool,
     ) -> Settled | None:
-        """Book what a call cost, in the pots in which it was set aside.
+        """Book what a call of `model` cost, in the pots in which it was set aside.
 
         `last`: nothing more is paid in this turn, and everything is given back; else the next call gets room at once,
         where there is some. Returns None where there is nothing to book.
         """
         self.load(conn)
         old = self.holds.get(session_id)
-        if old is None and self._is_nothing(usage):
+        free = self._is_free(usage, model)
+        if old is None and free:
             return self._end(conn) if last else None
-        cost = Amount(nano(usage.usd or 0.0), usage.total_input + usage.output_tokens)
+        cost = NOTHING if free else _cost(usage)
         unpriced = int(usage.usd is None)
         if last:
             return self._settle_last(conn, old, cost, unpriced, now)
         if old is None:
             ids = self.ids(conn, self._refs(now))
-            rows = ledger.change(
-                conn, ids, spent=cost, runs=int(not self.counted), unpriced=unpriced
-            )
+            runs = int(not self.counted)
+            rows = ledger.change(conn, ids, spent=cost, runs=runs, unpriced=unpriced)
             hold = Hold(ids, NOTHING)
             ledger.keep_hold(conn, self.payer.run, session_id, None, hold)
             return Settled(hold, self._warnings(conn, rows))
         return self._settle_on(conn, session_id, old, cost, unpriced)
 
-    def _is_nothing(self, usage: Usage) -> bool:
-        return (
-            not self.rules.pots
-            or (usage.usd == 0 and self.rules.counts_only_money)
-            or usage == Usage()
-        )
+    def _is_free(self, usage: Usage, model: str) -> bool:
+        nothing = usage.usd == 0 and (self.rules.counts_only_money or model == DEMO)
+        return not self.rules.pots or nothing or usage == Usage()
 
     def _settle_on(
         self, conn: Connection, session_id: str, old: Hold, cost: Amount, unpriced: int
@@ -201,13 +206,15 @@ class Purse:
         )
         for pots, amount in back.items():
             ledger.change(conn, pots, held=NOTHING - amount)
+        ledger.drop_pots(conn, [row.id for row in rows if row.kind == "run"])
         return Settled(None, self._warnings(conn, rows))
 
     def _end(self, conn: Connection) -> Settled | None:
         if not self.holds:
             return None
         for pots, amount in self._given_back(conn).items():
-            ledger.change(conn, pots, held=NOTHING - amount)
+            rows = ledger.change(conn, pots, held=NOTHING - amount)
+            ledger.drop_pots(conn, [row.id for row in rows if row.kind == "run"])
         return Settled(None)
 
     def pause(self, conn: Connection) -> None:
@@ -230,21 +237,27 @@ class Purse:
         """The first pot, in order, that holds more than it may; `strict`: or that has nothing left."""
         for own, row in zip(self.rules.pots, rows, strict=True):
             pot = own.raised(row.raised)
-            used = {"usd": row.usd + row.usd_held, "tokens": row.tokens + row.tokens_held}
-            for unit, amount in used.items():
-                size = getattr(pot, unit)
-                if size is not None and (amount > size or (strict and amount >= size)):
-                    return Short(pot, row, unit)
-            if pot.runs is not None and row.runs > pot.runs:
-                return Short(pot, row, "runs")
+            if unit := _over(pot, row, strict=strict):
+                return Short(pot, row, unit)
         return None
+
+    def has_room(self, row: PotRow, need: Need) -> bool:
+        """Whether a call would fit this pot as it is now."""
+        want = self._want(need)
+        pot = self._pot(row)
+        runs = row.runs if self.counted else row.runs + 1
+        held = Amount(row.usd_held, row.tokens_held) + want
+        after = replace(row, usd_held=held.usd, tokens_held=held.tokens, runs=runs)
+        return not _over(pot, after, strict=need.usd is None or not self.rules.reserve)
+
+    def _pot(self, row: PotRow) -> Pot:
+        return next(pot for pot in self.rules.pots if pot.kind == row.kind).raised(row.raised)
 
     def _warnings(self, conn: Connection, rows: Sequence[PotRow]) -> tuple[tuple[Pot, PotRow], ...]:
         """Pots that are nearly used up and were not told of before in their period."""
         found = []
-        by_kind = {pot.kind: pot for pot in self.rules.pots}
         for row in rows:
-            pot = by_kind[row.kind].raised(row.raised)  # type: ignore[index]
+            pot = self._pot(row)
             if pot.warn_at is None or row.warned or share(pot, row) < pot.warn_at:
                 continue
             ledger.mark(conn, row.id, warned=True)
@@ -264,6 +277,20 @@ class Purse:
             model=need.model,
             fallback=fallback,
         )
+
+
+def _cost(usage: Usage) -> Amount:
+    return Amount(nano(usage.usd or 0.0), usage.total_input + usage.output_tokens)
+
+
+def _over(pot: Pot, row: PotRow, *, strict: bool) -> str:
+    """The unit in which a row goes beyond its pot; "" for none."""
+    used = {"usd": row.usd + row.usd_held, "tokens": row.tokens + row.tokens_held}
+    for unit, amount in used.items():
+        size = getattr(pot, unit)
+        if size is not None and (amount > size or (strict and amount >= size)):
+            return unit
+    return "runs" if pot.runs is not None and row.runs > pot.runs else ""
 
 
 def share(pot: Pot, row: PotRow) -> float:

@@ -17,7 +17,7 @@ from agent_core.compaction.view import View
 from agent_core.events import Compacted, ContextOverflow
 from agent_core.models.tokens import calibration
 from agent_core.ports import ModelRequest
-from agent_core.runtime import trace
+from agent_core.runtime import paying, trace
 from agent_core.runtime.run import Run
 from agent_core.runtime.workspace import kept
 from agent_core.types import Row, RowKind
@@ -92,7 +92,7 @@ def _idle(run: Run, rows: Sequence[Row]) -> float:
 
 async def _compacted(run: Run, view: View, situation: Situation, asked: Asked | None) -> Outcome:
     async def made(job: Job) -> Made:
-        return await summarise(job, run.model)
+        return await summarise(job, paying.Payable(run))
 
     turn = run.journal.turn_id
     outcome = await compact(

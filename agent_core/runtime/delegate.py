@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from agent_core.errors import ModelError, ModelTimeout
+from agent_core.errors import BudgetExceeded, ModelError, ModelTimeout
 from agent_core.events import AgentFinished, AgentStarted
 from agent_core.models.tokens import of_text
 from agent_core.ports import Journal, Model
@@ -182,6 +182,9 @@ async def _guarded(run: Run, seconds: float, before: float) -> tuple[Outcome, En
         return await _broken(run, Status.TIMEOUT, f"limits.time {limits.time:g}s reached"), None
     except Stalled as e:
         return await _broken(run, Status.TIMEOUT, str(e)), None
+    except BudgetExceeded as e:
+        why = "limits.usd reached" if e.pot == "run" else str(e)
+        return await _broken(run, Status.OVER_BUDGET, why), None
     except ModelTimeout as e:
         return await _broken(run, Status.TIMEOUT, f"model {e.phase} time-out {e.seconds:g}s"), None
     except ModelError as e:

@@ -13,7 +13,7 @@ from itertools import chain, count
 from typing import cast
 
 from agent_core.compaction.ladder import Asked
-from agent_core.errors import ContextTooLong
+from agent_core.errors import BudgetExceeded, ContextTooLong
 from agent_core.events import (
     ModelStarted,
     Retrying,
@@ -32,8 +32,8 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
-from agent_core.runtime import internal, trace
-from agent_core.runtime.context import next_request
+from agent_core.runtime import internal, paying, trace
+from agent_core.runtime.context import Seen, next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.pictures import with_pictures
@@ -117,7 +117,7 @@ async def _call_model(run: Run, rows: Sequence[Row]) -> FinishedChunk:
 
 
 async def _call_once(run: Run, rows: Sequence[Row], asked: Asked | None) -> FinishedChunk:
-    seen = await next_request(run, asked)
+    seen = await _paid_request(run, rows, asked)
     info = run.model.info
     run.streamed, run.estimate = "", seen.estimate
     run.emit(ModelStarted(info.name, rounds(rows, run.journal.turn_id) + 1, run.label))
@@ -127,6 +127,20 @@ async def _call_once(run: Run, rows: Sequence[Row], asked: Asked | None) -> Fini
     thoughts = [b.text for b in finished.message.blocks if isinstance(b, Thinking)]
     trace.thought(run.journal, "\n".join(thoughts), agent=run.label)
     return finished
+
+
+async def _paid_request(run: Run, rows: Sequence[Row], asked: Asked | None) -> Seen:
+    """The next request, with room for it in the pots; made anew where another model has to answer."""
+    while True:
+        seen = await next_request(run, asked)
+        spent = used(rows, run.journal.turn_id)
+        try:
+            await paying.reserve(run, seen.estimate, seen.request.max_tokens, spent)
+        except BudgetExceeded as e:
+            if not paying.switch(run, e):
+                raise
+        else:
+            return seen
 
 
 def with_new_ids(finished: FinishedChunk, rows: Sequence[Row]) -> FinishedChunk:

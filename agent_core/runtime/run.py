@@ -9,6 +9,7 @@ from agent_core.assembly.builder import Prefix
 from agent_core.compaction.strategies import DEFAULT, POLICIES
 from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
+from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
 from agent_core.ports import Archive, Clock, Journal, Memory, Model
 from agent_core.runtime.team import Agent
@@ -41,7 +42,8 @@ class Run:
     `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
     for one call that a person approved, by call id. `alive` is called when a model call or a tool
-    is done (watchdog.py).
+    is done (watchdog.py). `model_for` gives a model by name; `switched` tells, for the turn as a whole, why another
+    model answered (paying.py).
     """
 
     agent: Agent
@@ -66,6 +68,8 @@ class Run:
     granted: Mapping[str, ToolSpec] = field(default_factory=dict)
     pictures: dict[str, bytes] = field(default_factory=dict)
     alive: Callable[[], None] = lambda: None
+    model_for: Callable[[str], Model] | None = None
+    switched: list[BudgetExceeded] = field(default_factory=list)
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""

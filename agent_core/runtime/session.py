@@ -10,9 +10,10 @@ import secrets
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
+from agent_core.budget import words
 from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
-from agent_core.errors import Fenced, LimitReached, Reload, Waiting
+from agent_core.errors import BudgetExceeded, Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
 from agent_core.ports import Archive, Clock, Journal, Memory, Model, ModelInfo
 from agent_core.runtime import trace
@@ -94,6 +95,7 @@ class Turn:
             sleep=self._services.sleep,
             archive=self._services.archive,
             memory=self._services.memory,
+            model_for=self._services.model,
         )
         delegates = delegate_tools(team, run, self._services.registry, self._services.model)
         run.tools = whitelist(self._services.registry, agent.tools, delegates)
@@ -135,6 +137,8 @@ class Turn:
                     return
         except (Fenced, Reload):
             raise
+        except BudgetExceeded as e:
+            await self._report(e)
         except TimeoutError:
             limit = f"{self._run.agent.limits.time:g} s"
             await self._fail("time", LimitReached("limits.time", limit))
@@ -235,12 +239,16 @@ class Turn:
         return text, assistant(text)
 
     def _told(self) -> str:
-        """One line about what was compacted in this turn (CMP-34, CHN-4); what was only cleared is in the trace."""
+        """One line about another model that had to answer, one about what was compacted (CMP-34, CHN-4).
+
+        What was only cleared is in the trace.
+        """
+        language = self._person.language
+        lines = [words.switched(error, language) for error in self._run.switched[:1]]
         summaries = [done for done in self._run.compacted if done.summary]
-        if not summaries:
-            return ""
-        line = compacted(summaries[0].before, summaries[-1].after, self._person.language)
-        return f"\n\n_{line}_"
+        if summaries:
+            lines.append(compacted(summaries[0].before, summaries[-1].after, language))
+        return "".join(f"\n\n_{line}_" for line in lines)
 
     async def _artifacts(self) -> tuple[ArtifactRef, ...]:
         """Files that tools of this turn made, once each, in order; sub-agents' files come with their results."""
@@ -251,6 +259,15 @@ class Turn:
                     if isinstance(block, ToolResult):
                         found |= {a.blob_id: a for a in block.artifacts}
         return tuple(found.values())
+
+    async def _report(self, error: BudgetExceeded) -> None:
+        """Stop, since a pot has no room for the next call: which one, its size, and when it begins anew."""
+        text = words.exceeded(error, self._person.language)
+        stored = await self._journal.rows()
+        rows = unanswered(stored, self._journal.turn_id, "the budget of this turn is used up")
+        meta = {"reason": "over_budget"}
+        rows.append(NewRow(RowKind.ASSISTANT, assistant(text), ref="runtime", meta=meta))
+        await self._finish(rows, TurnStatus.STOPPED, text)
 
     async def _fail(self, code: str, error: BaseException) -> None:
         error_id = secrets.token_hex(3)

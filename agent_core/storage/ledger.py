@@ -169,6 +169,12 @@ def mark(conn: Connection, pot_id: int, **values: Any) -> None:
     conn.execute(update(_POT).where(_POT.c.id == pot_id).values(**values))
 
 
+def drop_pots(conn: Connection, pots: Sequence[int]) -> None:
+    """Forget pots that nothing is paid from any more: those of a run that has ended."""
+    if pots:
+        conn.execute(delete(_POT).where(_POT.c.id.in_(pots)))
+
+
 def keep_hold(conn: Connection, turn_id: int, session_id: str, old: Hold | None, new: Hold) -> bool:
     """Write a session's hold; False when it is not as `old` any more, so this change was made before."""
     pots = " ".join(map(str, new.pots))

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlalchemy import Connection
 
+from agent_core.budget.ledger import Settled
 from agent_core.storage.statements import (
     close_turn,
 )
@@ -30,6 +31,7 @@ from gateway.engine.session_journal import SessionJournal
 from gateway.media import Brought
 from gateway.questions import Desk
 from gateway.router import route
+from gateway.turn_budget import Parked, TurnBudget
 from gateway.turn_files import TurnFiles
 
 
@@ -39,7 +41,7 @@ class TurnJournal(SessionJournal):
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
     `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before
     is backlog, also when the platform hands it over late. `files` brings in what came along with messages; until it is
-    set, they are only named. `status` is how the turn has ended.
+    set, they are only named. `status` is how the turn has ended; `lacks_room`: it has not, but waits for a pot.
     """
 
     def __init__(
@@ -59,6 +61,7 @@ class TurnJournal(SessionJournal):
         preface: Callable[[Sequence[Message]], str] = lambda _: "",
         desk: Desk | None = None,
         checkpoints: tuple[Checkpoint, ...] = (),
+        budget: TurnBudget | None = None,
     ) -> None:
         super().__init__(
             fence,
@@ -68,7 +71,9 @@ class TurnJournal(SessionJournal):
             rows=rows,
             desk=desk,
             checkpoints=checkpoints,
+            budget=budget,
         )
+        self.lacks_room = False
         self._horizon = horizon
         self._reply = reply
         self._fresh = fresh
@@ -171,17 +176,36 @@ class TurnJournal(SessionJournal):
         """See Journal. The inbox rows of the turn stay with it, but nothing is to be done for them."""
         asked = set(self._open)
         self._open.clear()
+        if not asked and self._budget is not None and self._budget.lacks:
+            return await self._wait_for_room(self._budget)
         waits: list[bool] = []
 
         def work(conn: Connection, after: int) -> list[Row]:
             del after
             waits.append(waiting.wait(conn, self._turn_id, asked))
+            if self._budget is not None:
+                self._budget.pause(conn)
             return []
 
-        await self._commit(work)
+        await self._commit(work, None if self._budget is None else self._budget.paused)
         if waits[-1]:
             self.status = TurnStatus.WAITING
         return waits[-1]
+
+    async def _wait_for_room(self, budget: TurnBudget) -> bool:
+        """Leave the turn, open as it is, until a pot has room: every start, and whoever makes room, tries it again."""
+        outcome: list[Parked] = []
+
+        def work(conn: Connection, after: int) -> list[Row]:
+            del after
+            outcome.append(budget.park(conn))
+            inbox.clear_attempts(conn, self._turn_id)  # no restart has broken it so far
+            return []
+
+        await self._commit(work)
+        budget.parked(outcome[-1])
+        self.lacks_room = outcome[-1] == "waits"
+        return self.lacks_room
 
     async def finish(
         self,
@@ -206,10 +230,15 @@ class TurnJournal(SessionJournal):
         error_id = rows[-1].meta.get("error_id") if rows else None
         stored: list[tuple[int, bool]] = []
         rewritten: list[tuple[int, Draft]] = []
+        booked: list[Settled | None] = [None]
 
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
+            if self._budget is not None:
+                booked[0] = self._budget.settle(
+                    conn, self._session_id, usage, model=model, last=True
+                )
             if status is not TurnStatus.DONE and self._desk is not None:
                 rewritten[:] = cancel_questions(
                     conn, self._fence.conversation_id, self._turn_id, now
@@ -221,6 +250,8 @@ class TurnJournal(SessionJournal):
             return added
 
         def then() -> None:
+            if self._budget is not None:
+                self._budget.settled(self._session_id, booked[0])
             row_id, self.more = stored[-1]
             self.status = status
             self.ready = (row_id, reply)

@@ -122,7 +122,9 @@ class SessionJournal:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
             if usage is not None and self._budget is not None:
-                booked[0] = self._budget.settle(conn, self._session_id, usage, last=False)
+                booked[0] = self._budget.settle(
+                    conn, self._session_id, usage, model=model, last=False
+                )
             for made in checkpoints:
                 add_checkpoint(conn, self._session_id, made, now)
                 condensed(conn, self._owner, self._session_id, made, now)

@@ -98,10 +98,8 @@ def test_the_settings_of_the_comparison_bench_load(tmp_path: Path):
     loaded = load(written(tmp_path, json.dumps(settings, indent=1)), {})
     assert loaded.models.providers["anthropic"].kind == "anthropic"
     assert loaded.sessions.rate_limit.messages_per_minute == 100_000
-    (warning,) = loaded.warnings
-    assert warning == (
-        "budgets are not enforced by this version: budgets.user_day, budgets.day has no effect"
-    )
+    assert loaded.warnings == ()
+    assert [pot.usd for pot in loaded.budgets.rules("UTC").pots] == [100_000 * 10**9] * 2
 
 
 def test_relative_paths_start_at_the_settings_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
