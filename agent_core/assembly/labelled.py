@@ -9,12 +9,6 @@ from agent_core.compaction.head import harmless
 from agent_core.text import clip, one_line
 
 SOURCE_CHARS = 60
-# What the labels oblige to; static, so that it may stand in a system text.
-RULE = (
-    "Labels of credibility: an objective fact is the base of an analysis; a logic tool (signal, backtest) is an aid "
-    "and never the sole ground; of mixed material, facts and views are kept apart; an emotional view is reference "
-    "only, without its emotion."
-)
 
 
 @dataclass(frozen=True, slots=True)
