@@ -22,6 +22,7 @@ _GROUP = RecallGroup.__table__  # type: ignore[attr-defined]
 _DOC = RecallDoc.__table__  # type: ignore[attr-defined]
 # A word that occurs oftener counts in its newest rows only, once in each: at 100,000 rows "buy" says nothing any more.
 COMMON = 8_000
+_AT_ONCE = 100  # rows of one statement: SQLite bounds how deep a condition may be
 
 # On the path of each turn: built once.
 _SPACE_OF = select(
@@ -109,12 +110,13 @@ def groups(conn: Connection, numbers: Collection[int]) -> dict[int, Group]:
 
 def seqs(conn: Connection, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """The places in their transcripts of rows given by (group, place)."""
-    if not rows:
-        return {}
-    ranges = [row_range(group, place) for group, place in rows]
-    own = or_(*(and_(_DOC.c.id >= low, _DOC.c.id <= high) for low, high in ranges))
-    found = conn.execute(select(_DOC.c.id, _DOC.c.seq).where(own))
-    return {(group_of(doc), place_of(doc)): seq for doc, seq in found}
+    places: dict[tuple[int, int], int] = {}
+    for at in range(0, len(rows), _AT_ONCE):
+        ranges = [row_range(group, place) for group, place in rows[at : at + _AT_ONCE]]
+        own = or_(*(and_(_DOC.c.id >= low, _DOC.c.id <= high) for low, high in ranges))
+        found = conn.execute(select(_DOC.c.id, _DOC.c.seq).where(own))
+        places.update({(group_of(doc), place_of(doc)): seq for doc, seq in found})
+    return places
 
 
 def _in_sqlite(conn: Connection, stored: Sequence[str], common: int) -> Iterator[Mapping[int, int]]:
