@@ -1,44 +1,29 @@
 """Delegating to a sub-agent: a tool of the supervisor that runs a child session (SUB-1 … SUB-16).
 
 The child `<session>/<call id>` has a transcript of its own; each attempt (retry, fallback model) is
-a child of its own number. An attempt's outcome is stored in its last row, so a restart pays no
-finished call again and repeats no attempt. The result object and the policy follow guide "presets",
-4; what the policy decides is enforced by restrict.py.
+a child of its own number (attempt.py), one of an agent that the task was handed on to has its name.
+The result object and the policy follow guide "presets", 4; what the policy decides is enforced by
+restrict.py.
 """
 
 import asyncio
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
 
-from agent_core.errors import BudgetExceeded, ModelError, ModelTimeout
 from agent_core.events import AgentFinished, AgentStarted
-from agent_core.models.tokens import of_text
-from agent_core.ports import Journal, Model
-from agent_core.runtime.asking import waited
+from agent_core.ports import Model
+from agent_core.runtime.attempt import Place, attempt
 from agent_core.runtime.guards import made_calls
-from agent_core.runtime.loop import run_agent, usage_meta, used
-from agent_core.runtime.outcome import Outcome, outcome_of, report
-from agent_core.runtime.policy import Next, decide
-from agent_core.runtime.restrict import DELEGATE, rounds
-from agent_core.runtime.run import Ended, Run
-from agent_core.runtime.team import Agent, Status, Team
-from agent_core.runtime.watchdog import Stalled, watched
+from agent_core.runtime.loop import used
+from agent_core.runtime.outcome import Outcome, report
+from agent_core.runtime.policy import Next, decide, nowhere
+from agent_core.runtime.restrict import DELEGATE
+from agent_core.runtime.run import Run
+from agent_core.runtime.team import Agent, OutputContract, Team
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
-from agent_core.types import (
-    ArtifactRef,
-    NewRow,
-    Row,
-    RowKind,
-    ToolResult,
-    Usage,
-    assistant,
-    user,
-)
-
-CUT_CONTEXT = "[… earlier part left out]\n"
+from agent_core.types import ArtifactRef, Row, RowKind, ToolResult, Usage
 
 ModelFor = Callable[[str], Model]
 
@@ -48,29 +33,24 @@ def delegate_tools(
 ) -> list[ToolSpec]:
     """One tool for each sub-agent, in the preset's order."""
     everybody = asyncio.Semaphore(team.delegation.max_parallel)
-    return [
-        _delegate_tool(_Desk(team, agent, parent, registry, model_for, everybody))
-        for agent in team.agents.values()
-    ]
+    desks: dict[str, _Desk] = {}
+    for agent in team.agents.values():
+        own = asyncio.Semaphore(agent.concurrency)
+        place = Place(agent, parent, registry, model_for)
+        desks[agent.id] = _Desk(team, agent, place, everybody, own, desks)
+    return [_delegate_tool(desk) for desk in desks.values()]
 
 
-@dataclass(slots=True)
+@dataclass(frozen=True, slots=True)
 class _Desk:
-    """What the delegations to one agent share within a turn."""
+    """What the delegations to one agent share within a turn. `copies` is the agent's own bound, `desks` are all."""
 
     team: Team
     agent: Agent
-    parent: Run
-    registry: Registry
-    model_for: ModelFor
+    place: Place
     everybody: asyncio.Semaphore
-    copies: asyncio.Semaphore | None = None
-
-    def slot(self) -> asyncio.Semaphore:
-        """The agent's own bound on copies."""
-        if self.copies is None:
-            self.copies = asyncio.Semaphore(self.agent.concurrency)
-        return self.copies
+    copies: asyncio.Semaphore
+    desks: "dict[str, _Desk]"
 
 
 def _delegate_tool(desk: _Desk) -> ToolSpec:
@@ -84,8 +64,7 @@ def _delegate_tool(desk: _Desk) -> ToolSpec:
             context: Facts the agent needs, such as results of other agents.
         """
         await _check_count(desk)
-        async with desk.everybody, desk.slot():
-            return await _delegate(desk, ctx, task, context)
+        return await _delegate(desk, ctx, task, context)
 
     # The tool keeps its own deadline (limits.time), and resumes by its child's rows, so it may run again.
     title = {language: agent.display(language) for language in ("en", "zh")}
@@ -95,7 +74,7 @@ def _delegate_tool(desk: _Desk) -> ToolSpec:
 
 
 async def _check_count(desk: _Desk) -> None:
-    calls = made_calls(await desk.parent.journal.rows(), desk.parent.journal.turn_id)
+    calls = made_calls(await desk.place.parent.journal.rows(), desk.place.parent.journal.turn_id)
     made = sum(call.name.startswith(DELEGATE) for call in calls)
     if made > desk.team.delegation.max_delegations:
         raise ToolFailure(
@@ -103,148 +82,82 @@ async def _check_count(desk: _Desk) -> None:
         )
 
 
-async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> ToolOutput:
-    agent, emit = desk.agent, desk.parent.emit
-    emit(AgentStarted(agent.id, agent.display(ctx.language), task, ctx.call_id))
-    attempt, model = 0, ""
-    spent = Usage()
+@dataclass(slots=True)
+class _Work:
+    """One delegation as it goes from attempt to attempt, and from agent to agent."""
+
+    ctx: ToolContext
+    task: str
+    context: str
+    spent: Usage = field(default_factory=Usage)
+    attempts: int = 0
+    child: str = ""
     artifacts: tuple[ArtifactRef, ...] = ()
+    before: list[dict[str, str]] = field(default_factory=list)
+
+    def taken(self, child: str, rows: Sequence[Row], turn: int, contract: OutputContract) -> None:
+        """Count an attempt that has ended."""
+        self.child = child
+        self.attempts += 1
+        self.spent += used(rows, turn)
+        self.artifacts += tuple(a for a in _files(rows, contract) if a not in self.artifacts)
+
+
+async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> ToolOutput:
+    """Delegate, and hand the task on where the policy says `delegate_to`: that needs no model, so none is asked."""
+    work = _Work(ctx, task, context)
     while True:
-        name = ctx.call_id if attempt == 0 else f"{ctx.call_id}.{attempt}"
-        child = desk.parent.journal.child(name, agent.id)
-        outcome = await _attempt(desk, child, task, context, model)
-        rows = await child.rows()
-        spent += used(rows, child.turn_id)
-        artifacts += tuple(a for a in _artifacts(rows) if a not in artifacts)
-        attempt += 1
-        decision = decide(agent, outcome.status, attempt, used_fallback_model=bool(model))
-        if isinstance(decision, Next):
+        outcome, decision = await _worked(desk, work)
+        passed = {entry["agent"] for entry in work.before} | {desk.agent.id}
+        target = desk.desks.get(decision.delegate_to or "")
+        if target is None or target.agent.id in passed:
             break
-        await desk.parent.sleep(decision.backoff)
-        model = decision.model or model
-    emit(AgentFinished(agent.id, ctx.call_id, outcome.status, outcome.elapsed, decision.action))
-    return report(desk.team, desk.agent, outcome, decision, spent, attempt, artifacts)
-
-
-async def _attempt(desk: _Desk, child: Journal, task: str, context: str, model: str) -> Outcome:
-    rows = list(await child.rows())
-    if rows and "outcome" in rows[-1].meta:
-        return Outcome.from_json(rows[-1].meta["outcome"])
-    cut = False
-    if not rows:
-        text, cut = _brief(desk.agent, task, context)
-        first = NewRow(RowKind.USER, user(text), ref="task", meta={"context_truncated": cut})
-        rows = list(await child.append([first]))
-    run = _child_run(desk, child, model)
-    # Only time in which the agent could work counts: no restart, and no waiting for a person (DESIGN.md 4).
-    before = max(0.0, (rows[-1].at - rows[0].at).total_seconds() - waited(rows))
-    began = run.clock.monotonic()
-    outcome, last = await _guarded(run, max(0.0, desk.agent.limits.time - before), before)
-    outcome = replace(
+        failed = {"agent": desk.agent.id, "status": outcome.status, "error": outcome.error}
+        work.before.append(failed)
+        desk = target
+    return report(
+        desk.team,
+        desk.agent,
         outcome,
-        elapsed=round(before + run.clock.monotonic() - began, 3),
-        context_truncated=bool(rows[0].meta.get("context_truncated")),
-    )
-    await _close(child, outcome, last)
-    return outcome
-
-
-def _child_run(desk: _Desk, child: Journal, fallback_model: str) -> Run:
-    agent, parent = desk.agent, desk.parent
-    name = fallback_model or agent.model
-    model = parent.model if name == "auto" else desk.model_for(name)
-    tools = {n: s for n in sorted(set(agent.tools)) if (s := desk.registry.get(n))}
-    return replace(
-        parent,
-        agent=agent,
-        journal=child,
-        model=model,
-        tools=tools,
-        label=agent.id,
-        streamed="",
-        view=None,
-        prefix=None,
-        compacted=[],
-        intents=set(),
-        granted={},
-        deadline=parent.clock.monotonic() + agent.limits.time,
+        nowhere(decision),
+        work.spent,
+        work.attempts,
+        work.artifacts,
+        work.child,
+        work.before,
     )
 
 
-async def _guarded(run: Run, seconds: float, before: float) -> tuple[Outcome, Ended | None]:
-    """Run the agent; every end is an outcome. Cancellation, Fenced and Reload pass through."""
-    run.deadline = run.clock.monotonic() + seconds
-    limits = run.agent.limits
-    try:
-        async with asyncio.timeout(seconds), watched(run):
-            ended = await run_agent(run)
-    except TimeoutError:
-        return await _broken(run, Status.TIMEOUT, f"limits.time {limits.time:g}s reached"), None
-    except Stalled as e:
-        return await _broken(run, Status.TIMEOUT, str(e)), None
-    except BudgetExceeded as e:
-        why = "limits.usd reached" if e.pot == "run" else str(e)
-        return await _broken(run, Status.OVER_BUDGET, why), None
-    except ModelTimeout as e:
-        return await _broken(run, Status.TIMEOUT, f"model {e.phase} time-out {e.seconds:g}s"), None
-    except ModelError as e:
-        return await _broken(run, Status.ERROR, type(e).__name__), None
-    return outcome_of(ended, limits.output_chars), ended
+async def _worked(desk: _Desk, work: _Work) -> tuple[Outcome, Next]:
+    """Attempt after attempt by one agent, until its policy says what comes next."""
+    agent, emit, ctx = desk.agent, desk.place.parent.emit, work.ctx
+    async with desk.copies, desk.everybody:
+        emit(AgentStarted(agent.id, agent.display(ctx.language), work.task, ctx.call_id))
+        ended, model = 0, ""
+        first = f"{ctx.call_id}.{agent.id}" if work.before else ctx.call_id
+        while True:
+            name = first if ended == 0 else f"{first}.{ended}"
+            child = desk.place.parent.journal.child(name, agent.id)
+            outcome = await attempt(desk.place, child, work.task, work.context, model)
+            work.taken(name, await child.rows(), child.turn_id, agent.output)
+            ended += 1
+            decision = decide(agent, outcome.status, ended, used_fallback_model=bool(model))
+            if isinstance(decision, Next):
+                break
+            await desk.place.parent.sleep(decision.backoff)
+            model = decision.model or model
+        emit(AgentFinished(agent.id, ctx.call_id, outcome.status, outcome.elapsed, decision.action))
+    return outcome, decision
 
 
-async def _broken(run: Run, status: Status, error: str) -> Outcome:
-    rows = await run.journal.rows()
-    turn = run.journal.turn_id
-    return Outcome(
-        status,
-        error=error,
-        partial=run.streamed.strip(),
-        rounds=rounds(rows, turn),
-        called=_names(rows, turn),
-    )
-
-
-def _names(rows: Sequence[Row], turn: int) -> tuple[str, ...]:
-    return tuple(call.name for call in made_calls(rows, turn))
-
-
-async def _close(child: Journal, outcome: Outcome, last: Ended | None) -> None:
-    """Store the last message with the outcome; unanswered calls of a broken run stay as they are: nobody reads on."""
-    meta: dict[str, Any] = {"outcome": outcome.to_json()}
-    if last is None or last.message is None:
-        note = NewRow(RowKind.NOTE, user(f"[{outcome.status}: {outcome.error}]"), meta=meta)
-        await child.append([note])
-        return
-    message = last.message if last.text else assistant("(no answer)")
-    row = NewRow(
-        RowKind.ASSISTANT,
-        message,
-        ref=last.model,
-        meta=meta | usage_meta(last.last_usage, last.estimate),
-    )
-    await child.append([row], usage=last.last_usage, model=last.model)
-
-
-def _brief(agent: Agent, task: str, context: str) -> tuple[str, bool]:
-    """The task with its context, whose oldest part is cut to `limits.input_tokens` (SUB-6)."""
-    if agent.context == "task_only" or not context.strip():
-        return task, False
-    head = f"{task}\n\nContext:\n"
-    room = max(0, agent.limits.input_tokens - of_text(head))
-    if of_text(context) <= room:
-        return head + context, False
-    keep = len(context)
-    while keep > 0 and of_text(context[-keep:]) > room:
-        keep = keep * 9 // 10
-    return head + CUT_CONTEXT + context[len(context) - keep :], True
-
-
-def _artifacts(rows: Sequence[Row]) -> list[ArtifactRef]:
+def _files(rows: Sequence[Row], contract: OutputContract) -> list[ArtifactRef]:
+    """Files that the tools of an attempt made, as far as its contract attaches them."""
     return [
         artifact
         for row in rows
         if row.kind is RowKind.RESULT
         for block in row.message.blocks
         if isinstance(block, ToolResult)
+        and (contract.attach is None or block.name in contract.attach)
         for artifact in block.artifacts
     ]

@@ -75,12 +75,12 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     limits = restriction(
         [r for r in stored if r.seq < message_row.seq], message_row.turn_id, run.agent
     )
+    refusals = limits.refusals(message_row.message.calls)
     new: list[Row] = []
     for calls in _batches(run, runnable):
         new += await _announce(run, [c for c in calls if c.id not in started])
         asking = {c.id for c in calls if asks(_spec(run, c))}
         known = (started - asking) | (begun & asking)
-        refusals = {c.id: limits.reason(c.name) for c in calls}
         new += await _run_batch(run, _Batch(calls, known, refusals, [*stored, *new]))
     for call in pending:
         if call.id in looped:

@@ -18,6 +18,7 @@ from agent_core.types import Checkpoint, NewRow, Row, RowKind, user
 INTERNAL = "internal"  # key in the meta of such rows
 CORRECTIONS = 2  # LPG-4
 ROUNDS_LEFT = 1  # EVT-4: rounds that are left when the model is told
+REST = 0.2  # share of the time or the money that is left when the model is told (SWM-2)
 SHORT = 4  # a limit below this is known from the start
 
 MISSING = (
@@ -26,6 +27,10 @@ MISSING = (
 )
 NEARLY = (
     "One more round of tools is allowed in this turn. Make the calls that matter most, then answer."
+)
+TIME = "Most of the time for this task is used. Answer now from what is known; say what is missing."
+MONEY = (
+    "Most of the money for this task is spent. Answer now from what is known; say what is missing."
 )
 
 
@@ -47,14 +52,32 @@ def correction(run: Run, rows: Sequence[Row]) -> NewRow | None:
     return _note(MISSING.format(tool=rule.tool, args=args), "correction")
 
 
-def nudge(run: Run, rows: Sequence[Row]) -> NewRow | None:
-    """A word before the last round of tools, once; None when it is not the time."""
-    turn, limit = run.journal.turn_id, run.agent.limits.tool_rounds
-    if limit < SHORT or rounds(rows, turn) != limit - ROUNDS_LEFT:
-        return None
-    if any(r.turn_id == turn and r.meta.get(INTERNAL) == "nudge" for r in rows):
-        return None
-    return _note(NEARLY, "nudge")
+def nudge(run: Run, rows: Sequence[Row], spent: float | None = None) -> NewRow | None:
+    """A word before a limit ends the run, once for each: rounds, time, money (`spent`, US dollars); None before that.
+
+    SUB-16: so that there is an answer before there is an end.
+    """
+    turn = run.journal.turn_id
+    said = {r.meta.get(INTERNAL) for r in rows if r.turn_id == turn}
+    begun = any(r.turn_id == turn and r.kind is RowKind.ASSISTANT for r in rows)
+    for kind, words, due in (
+        ("nudge", NEARLY, _last_round(run, rows)),
+        ("nudge_time", TIME, begun and run.left() <= run.agent.limits.time * REST),
+        ("nudge_usd", MONEY, begun and _money_ends(run, spent)),
+    ):
+        if due and kind not in said:
+            return _note(words, kind)
+    return None
+
+
+def _last_round(run: Run, rows: Sequence[Row]) -> bool:
+    limit = run.agent.limits.tool_rounds
+    return limit >= SHORT and rounds(rows, run.journal.turn_id) == limit - ROUNDS_LEFT
+
+
+def _money_ends(run: Run, spent: float | None) -> bool:
+    limit = run.agent.limits.usd
+    return limit is not None and spent is not None and spent >= limit * (1 - REST)
 
 
 def warning(run: Run) -> str:

@@ -32,11 +32,13 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
-from agent_core.runtime import internal, paying, trace
+from agent_core.runtime import accept, internal, paying, trace
 from agent_core.runtime.context import Seen, next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
+from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.pictures import with_pictures
+from agent_core.runtime.remarks import doubts
 from agent_core.runtime.restrict import End, restriction, rounds
 from agent_core.runtime.run import Ended, Reason, Run
 from agent_core.types import Block, NewRow, Row, RowKind, Thinking, ToolUse, Usage, assistant
@@ -60,13 +62,14 @@ async def run_agent(run: Run) -> Ended:
         if _over_budget(run, rows):
             return _ended(run, rows, None, "over_budget")
         await _steer(run, rows)
-        if note := internal.nudge(run, rows):
+        if note := internal.nudge(run, rows, used(rows, turn).usd):
             rows += await run.journal.append([note])
         finished = with_new_ids(await _call_model(run, rows), rows)
         if finished.stop != "tool_use" or not finished.message.calls:
-            if await _corrected(run, rows, finished):
+            verdict = await accept.judge(run, rows, finished.message.text)
+            if await _corrected(run, rows, finished, verdict):
                 continue
-            return _ended(run, rows, finished, _ENDS.get(finished.stop, "done"))
+            return _ended(run, rows, finished, _ENDS.get(finished.stop, "done"), verdict)
         ended = restriction(rows, turn, run.agent).ended
         told = _refused(rows, turn)
         await _store_calls(run, rows, finished, dispatch=ended is None)
@@ -76,16 +79,18 @@ async def run_agent(run: Run) -> Ended:
                 return _ended(run, rows, None, ended)
 
 
-async def _corrected(run: Run, rows: list[Row], finished: FinishedChunk) -> bool:
-    """Store an answer as a draft, with why it is none, when the loop guard does not take it (LPG-4)."""
+async def _corrected(run: Run, rows: list[Row], finished: FinishedChunk, verdict: Verdict) -> bool:
+    """Store an answer as a draft, with why it is none, when a guard or its contract does not take it (LPG-4)."""
     if finished.stop != "end" or _over_budget(run, rows, finished.usage):
         return False
     note = internal.correction(run, rows)
+    if note is None and _refused(rows, run.journal.turn_id) is None:
+        note = accept.repair(run, rows, verdict)
     if note is None:
         return False
     if run.streamed:
         run.streamed = ""
-        run.emit(StreamReset("the answer needs a tool", run.label))
+        run.emit(StreamReset("the answer is not taken yet", run.label))
     draft = _row(run, finished)
     if not finished.message.text.strip():
         draft = replace(draft, message=assistant("(no answer)"))
@@ -165,8 +170,9 @@ async def _read(run: Run, request: ModelRequest) -> FinishedChunk:
     async for chunk in _bounded(run, request):
         match chunk:
             case TextChunk(text):
-                run.streamed += text
-                run.emit(TextDelta(text, run.label))
+                if not _unreadable(run):
+                    run.streamed += text
+                    run.emit(TextDelta(text, run.label))
             case ThinkingChunk(text):
                 run.emit(ThinkingDelta(text, run.label))
             case RestartChunk(reason, model, had_output):
@@ -177,6 +183,11 @@ async def _read(run: Run, request: ModelRequest) -> FinishedChunk:
             case FinishedChunk():
                 return chunk
     raise AssertionError("a model stream ended without its last chunk")
+
+
+def _unreadable(run: Run) -> bool:
+    """Whether what streams is data, which people see only when it is whole."""
+    return run.label is None and run.agent.output.format == "json"
 
 
 def _bounded(run: Run, request: ModelRequest) -> AsyncIterator[Chunk]:
@@ -231,7 +242,13 @@ def used(rows: Sequence[Row], turn_id: int) -> Usage:
     return total
 
 
-def _ended(run: Run, rows: Sequence[Row], finished: FinishedChunk | None, reason: Reason) -> Ended:
+def _ended(
+    run: Run,
+    rows: Sequence[Row],
+    finished: FinishedChunk | None,
+    reason: Reason,
+    verdict: Verdict = NO_VERDICT,
+) -> Ended:
     """The end of the run; without a finished message the runtime has the last word."""
     turn = run.journal.turn_id
     last = Usage() if finished is None else finished.usage
@@ -244,8 +261,13 @@ def _ended(run: Run, rows: Sequence[Row], finished: FinishedChunk | None, reason
         rounds=rounds(rows, turn),
         called=tuple(call.name for call in made_calls(rows, turn)),
         estimate=run.estimate if finished is not None else 0,
-        warning=internal.warning(run) if reason == "done" else "",
+        warning=_warning(run, verdict) if reason == "done" else "",
+        verdict=verdict,
     )
+
+
+def _warning(run: Run, verdict: Verdict) -> str:
+    return " ".join(filter(None, (internal.warning(run), doubts(verdict, run.person.language))))
 
 
 def _refused(rows: Sequence[Row], turn: int) -> End | None:

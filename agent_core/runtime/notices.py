@@ -23,6 +23,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "I reached the limit of tool rounds before I was done.",
         "工具调用次数已达上限，未能全部完成。",
     ),
+    "call_limit": (
+        "I reached the limit of tool calls before I was done.",
+        "工具调用总数已达上限，未能全部完成。",
+    ),
     "doom_loop": (
         "I kept making the same tool call without anything new, so I stopped.",
         "同一工具调用反复出现且没有新结果，已停止。",

@@ -33,7 +33,8 @@ _POINTS = ("basis points", "basis point", "bps", "bp", "个基点", "基点")
 _CURRENCY = r"(?:US|HK|A|C|S|NT)?[$€£¥￥]|USD|CNY|RMB|HKD|EUR|GBP|JPY|CHF|CAD|AUD|SGD|INR|EPS|PE|PB"
 _MONTH = r"(?:Jan|Feb|Mar|Apr|May|June?|July?|Aug|Sept?|Oct|Nov|Dec)[a-z]*\.?"
 _YEAR = r"(?:19|20)[0-9]{2}"
-_MONEY = r"(?:points?|点(?!建议)|元|美元|港元|人民币|dollars?|shares?|股(?!票)|手|USD|CNY|HKD|[%％]|万|亿)"
+_SAID = "建议|理由|原因|结论|看法|说明|提示|要点|风险|观察"  # 三点理由: things that are counted, no index points
+_MONEY = rf"(?:points?|点(?!{_SAID})|元|美元|港元|人民币|dollars?|shares?|股(?!票)|手|USD|CNY|HKD|[%％]|万|亿)"
 _SPAN = (
     r"(?:seconds?|secs?|minutes?|mins?|hours?|hrs?|(?:trading\s|business\s)?days?|weeks?|months?|quarters?|years?"
     r"|yrs?|sessions?|bars?|periods?|个?交易日|个月|天|日|周|星期|年|个?季度|小时|分钟|秒钟?|根|期)"
@@ -47,7 +48,8 @@ _NAMES = (
 _EXEMPT = tuple(
     re.compile(pattern, flags)
     for pattern, flags in (
-        (r"https?://\S+|\S+@\S+\.\w+|\b[\w-]+\.(?:png|svg|csv|json|pdf|md|xlsx?|py)\b", 0),
+        (r"https?://\S+|(?<![\w.+-])[\w.+-]{1,64}@[\w.-]{1,255}", 0),
+        (r"(?<![\w-])[\w-]{1,80}\.(?:png|svg|csv|json|pdf|md|xlsx?|py)\b", 0),
         (_NAMES, re.IGNORECASE | re.ASCII),
         (rf"{_YEAR}[-/](?:1[0-2]|0?[1-9])(?:[-/][0-3]?[0-9])?(?![0-9])(?:[T ][0-9]{{2}}:[0-9]{{2}}\S*)?", 0),
         (rf"{_YEAR}\.[0-9]{{1,2}}\.[0-9]{{1,2}}", 0),
@@ -58,7 +60,7 @@ _EXEMPT = tuple(
         (r"(?<![0-9])(?:[0-9]{4}|[0-9]{2})\s?年(?:\s?[0-9]{1,2}\s?月(?:\s?[0-9]{1,2}\s?[日号])?)?", 0),
         (r"(?<![0-9])[0-9]{1,2}\s?月(?:份|底|初|末)?(?:\s?[0-9]{1,2}\s?[日号])?", 0),
         (r"\b(?:Q[1-4]|[1-4]Q|H[12]|[12]H|FY)(?:\s?'?[0-9]{2,4})?(?![0-9])", 0),
-        (r"第\s?[0-9]+|前\s?[0-9]+\s?(?:名|只|大|位|个)|[0-9]+(?:st|nd|rd|th)\b", 0),
+        (r"第\s?[0-9]+|前\s?[0-9]+\s?(?:名|只|大|位|个)|(?<![0-9])[0-9]{1,4}(?:st|nd|rd|th)\b", 0),
         (r"\b(?:top|no\.|step|part|section|table|figure|page|item|option|scenario|rank)\s?#?[0-9]+(?![0-9.%])",
          re.IGNORECASE),
         (r"#[0-9]+", 0),
@@ -74,9 +76,9 @@ _EXEMPT = tuple(
          re.IGNORECASE),
         (r"(?<![0-9.$€£¥])[0-9]+[smhdwy]\b", 0),
         (r"(?<![0-9.])[0-9]{1,3}(?:\.[0-9])?\s?/\s?(?:5|10|100)(?![0-9.])", 0),
-        (rf"(?<![0-9.,$€£¥\w]){_YEAR}s?(?:\s?[-–~/至到]\s?(?:{_YEAR}|[0-9]{{2}}))?(?![0-9,%％]|\.[0-9])"
+        (rf"(?<![0-9.,$€£¥\w]){_YEAR}s?(?:\s?[-–~/至到]\s?(?:{_YEAR}|[0-9]{{2}}))?(?![0-9%％]|,[0-9]{{3}}|\.[0-9])"
          rf"(?!\s?{_MONEY}|\s?[-–~至到]\s?[0-9.,]+\s?{_MONEY})", re.ASCII),
-        (rf"\b(?!(?:{_CURRENCY})[0-9])[A-Za-z_][A-Za-z_&]*-?[0-9]\w*(?:\.[0-9]+)*", re.ASCII),
+        (rf"\b(?!(?:{_CURRENCY})[0-9])[A-Za-z_][A-Za-z_&]{{0,30}}-?[0-9]\w*(?:\.[0-9]+)*", re.ASCII),
     )
 )  # fmt: skip
 _DATES = re.compile(
@@ -89,11 +91,11 @@ _UNITS = "|".join(
 _NUMBER = re.compile(
     rf"(?<![A-Za-z_0-9.])(?P<money>(?:{_CURRENCY})\s?)?"
     r"(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|(?<![0-9.])\.[0-9]+)(?P<power>[eE][-+]?[0-9]+)?"
-    rf"(?P<unit>\s?(?:{_UNITS})(?![A-Za-z]))?(?P<next>\s?\S?)",
+    rf"(?P<unit>\s?(?:{_UNITS})(?![A-Za-z]))?",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(
-    r"\s?(?:股(?!票)|手|元|美元|港元|点(?!建议)|shares?\b|points?\b|dollars?\b|USD|CNY|lots?\b)"
+    rf"\s?(?:股(?!票)|手|元|美元|港元|点(?!{_SAID})|shares?\b|points?\b|dollars?\b|USD|CNY|lots?\b)"
 )
 
 
@@ -139,7 +141,7 @@ def held(text: str) -> list[float]:
 def _claim(found: re.Match[str], text: str) -> Figure | None:
     figure, unit, money = _figure(found), _unit(found), bool(found["money"])
     whole = "." not in found["digits"] and not found["power"]
-    after = text[found.end("unit") if found["unit"] else found.end("digits") :]
+    after = text[found.end() : found.end() + 12]
     if not unit and re.match(r"[A-Za-z]", after) and not re.match(r"(?:x|X|USD|CNY|HKD)\b", after):
         return None  # 5G, 3D
     if unit in {"m", "b", "t"} and found["unit"] == found["unit"].lower() and not money:
@@ -163,7 +165,7 @@ def _figure(found: re.Match[str]) -> Figure:
         scale *= float(f"1{found['power']}")
     decimals = len(digits.partition(".")[2])
     return Figure(
-        text=found[0][: len(found[0]) - len(found["next"])].strip(),
+        text=found[0].strip(),
         value=float(digits) * scale,
         percent=unit in _PERCENT or unit in _POINTS,
         step=10.0**-decimals * scale,

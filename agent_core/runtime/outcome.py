@@ -1,7 +1,7 @@
 """How a delegation ended, and the one result object that the supervisor gets of it (guide "presets", 4)."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -10,6 +10,7 @@ from agent_core.runtime.policy import Next
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Ended
 from agent_core.runtime.team import Agent, Status, Team
+from agent_core.tools.ask import ASK_USER
 from agent_core.tools.spec import ToolOutput
 from agent_core.types import (
     ArtifactRef,
@@ -23,6 +24,7 @@ from agent_core.types import (
 )
 
 CUT_RESULT = "\n[… result cut]"
+_NOT_ALLOWED = {"denied": "{tool} was denied", "expired": "the approval of {tool} expired"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +40,7 @@ class Outcome:
     called: tuple[str, ...] = ()
     context_truncated: bool = False
     result_truncated: bool = False
+    data: Any = None
 
     def to_json(self) -> dict[str, Any]:
         """As kept in a row's meta."""
@@ -51,16 +54,56 @@ class Outcome:
         return cls(**data | {"status": Status(data["status"]), "called": tuple(data["called"])})
 
 
-def outcome_of(ended: Ended, output_chars: int) -> Outcome:
-    """The outcome of a run that came to its end: a round limit is an error, blank text is empty (SUB-14)."""
-    text, cut = clip(ended.text, output_chars)
-    facts = {"rounds": ended.rounds, "called": ended.called, "result_truncated": cut}
+def outcome_of(ended: Ended, output_chars: int, denied: str = "") -> Outcome:
+    """The outcome of a run that came to its end: a round limit is an error, blank text is empty (SUB-14).
+
+    `denied` names the call that a person or a rule did not allow. Words of a run that did not bring what was asked for
+    are kept as `partial`, never as its result.
+    """
+    text, cut = clip(ended.verdict.shown or ended.text, output_chars)
+    status, error = _judged(ended, denied)
+    done = status in {Status.COMPLETED, Status.EMPTY}
+    return Outcome(
+        status,
+        result=text if done else "",
+        error=error,
+        partial="" if done else text,
+        rounds=ended.rounds,
+        called=ended.called,
+        result_truncated=cut,
+        data=ended.verdict.data if done else None,
+    )
+
+
+def _judged(ended: Ended, denied: str) -> tuple[Status, str]:
     if ended.reason == "over_budget":
-        return Outcome(Status.OVER_BUDGET, result=text, error="limits.usd reached", **facts)  # type: ignore[arg-type]
+        return Status.OVER_BUDGET, "limits.usd reached"
+    if denied:
+        return Status.DENIED, denied
     if ended.reason != "done":
-        return Outcome(Status.ERROR, error=ended.reason, partial=text, **facts)  # type: ignore[arg-type]
-    status = Status.COMPLETED if text else Status.EMPTY
-    return Outcome(status, result=text, **facts)  # type: ignore[arg-type]
+        return Status.ERROR, ended.reason
+    if not ended.text:
+        return Status.EMPTY, ""
+    faults = (*ended.verdict.faults, *ended.verdict.complaints)
+    if faults:
+        return Status.INVALID_OUTPUT, "; ".join(faults)
+    return Status.COMPLETED, ""
+
+
+def denied_call(rows: Sequence[Row], turn_id: int) -> str:
+    """Which approval this turn did not get in the end, and why; "" for none. A later yes for the same tool counts."""
+    why: dict[str, str] = {}
+    for row in rows:
+        if row.turn_id != turn_id or row.kind is not RowKind.RESULT:
+            continue
+        answer = row.meta.get("answer")
+        for block in row.message.blocks:
+            if isinstance(block, ToolResult) and block.name != ASK_USER:
+                if answer in _NOT_ALLOWED:
+                    why[block.name] = _NOT_ALLOWED[answer].format(tool=block.name)
+                elif answer == "approved":
+                    why.pop(block.name, None)
+    return "; ".join(why.values())
 
 
 def clip(text: str, limit: int) -> tuple[str, bool]:
@@ -78,13 +121,19 @@ def report(
     spent: Usage,
     attempts: int,
     artifacts: tuple[ArtifactRef, ...],
+    child: str = "",
+    before: Sequence[Mapping[str, str]] = (),
 ) -> ToolOutput:
-    """The result object of a delegation, and what restrict.py reads of it."""
+    """The result object of a delegation, and what restrict.py, brief.py and remarks.py read of it.
+
+    `child` is the name of the attempt that decided; `before` are the agents that handed the task over, each with its
+    `agent`, `status` and `error`.
+    """
     body = {
         "agent": agent.id,
         "status": outcome.status,
         "result": outcome.result,
-        "data": None,
+        "data": outcome.data,
         "usage": {
             "input_tokens": spent.total_input,
             "output_tokens": spent.output_tokens,
@@ -108,8 +157,14 @@ def report(
     }
     if outcome.partial:
         body["partial"] = clip(outcome.partial, agent.limits.output_chars)[0]
+    if before:
+        body["handed_over_by"] = list(before)
     delegation = {
         "agent": agent.id,
+        "title": agent.title,
+        "role": agent.role,
+        "child": child,
+        "before": [entry["agent"] for entry in before],
         "status": outcome.status,
         "next_action": decision.action,
         "fallback_tools": list(decision.fallback_tools),

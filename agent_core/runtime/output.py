@@ -145,10 +145,14 @@ def parse(text: str) -> Any:
 
 
 def _broken(schema: dict[str, Any], data: Any) -> tuple[str, ...]:
+    from referencing.exceptions import Unresolvable
+
     checked = _validator(json.dumps(schema, sort_keys=True))
-    errors = sorted(
-        checked.iter_errors(data), key=lambda e: [str(part) for part in e.absolute_path]
-    )
+    try:
+        found = list(checked.iter_errors(data))
+    except Unresolvable as e:
+        return (f"the schema of the preset refers to {e.ref}, which is not in it",)
+    errors = sorted(found, key=lambda e: [str(part) for part in e.absolute_path])
     faults = [f"{_pointer(e.absolute_path)}: {_clip(e.message)}" for e in errors[:FAULTS]]
     more = len(errors) - FAULTS
     return (*faults, f"and {more} more errors") if more > 0 else tuple(faults)

@@ -5,7 +5,7 @@ the next action (guide "presets", 4). The texts are for the supervising model; t
 runtime enforces anyway.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_core.runtime.team import Agent, NextAction, Policy, Status
 
@@ -49,8 +49,8 @@ _THEN: dict[NextAction, str] = {
         "Do this part yourself with {tools} only, and say in one line that it was done without {role}."
     ),
     "stop_and_report": "Stop this part. Tell the person what happened and do not try another way.",
-    "delegate_to": "Hand the same task to `delegate_to_{target}`.",
-    "ask_user": "Ask the person how to go on, and wait for the answer.",
+    "delegate_to": "The same task goes to `{target}`.",
+    "ask_user": "Ask the person with `ask_user` how to go on; nothing else may be called before the answer.",
 }
 
 
@@ -110,6 +110,14 @@ def decide(agent: Agent, status: Status, attempt: int, used_fallback_model: bool
         fallback_tools=policy.fallback_tools if policy.next_action == _TOOLS else (),
         delegate_to=policy.delegate_to if policy.next_action == "delegate_to" else None,
     )
+
+
+def nowhere(decision: Next) -> Next:
+    """The decision to hand a task on when there is nobody who has not had it: what there is must do."""
+    if decision.action != "delegate_to":
+        return decision
+    words = f"{decision.instruction} It has had it already. {_THEN['use_partial']}"
+    return replace(decision, action="use_partial", delegate_to=None, instruction=words)
 
 
 def _switches(agent: Agent, policy: Policy, status: Status) -> bool:

@@ -12,13 +12,21 @@ from agent_core.compaction.view import View
 from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
 from agent_core.ports import Archive, Clock, Journal, Memory, Model
+from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import Message, Usage
 
 Language = Literal["en", "zh"]
 Reason = Literal[
-    "done", "round_limit", "doom_loop", "stop_and_report", "max_tokens", "refusal", "over_budget"
+    "done",
+    "round_limit",
+    "call_limit",
+    "doom_loop",
+    "stop_and_report",
+    "max_tokens",
+    "refusal",
+    "over_budget",
 ]
 
 
@@ -83,7 +91,8 @@ class Ended:
     The last message is not stored yet: the caller stores it with what belongs to it.
 
     `message` is None when the runtime cut the run off and the model had no last word; `estimate` is that of the last
-    request. `warning` is a line for the person, to stand above the answer (LPG-4).
+    request. `warning` is a line for the person, to stand above the answer (LPG-4). `verdict`: what the answer is worth
+    by its output contract and its grounding.
     """
 
     reason: Reason
@@ -95,6 +104,7 @@ class Ended:
     called: tuple[str, ...]
     estimate: int = 0
     warning: str = ""
+    verdict: Verdict = NO_VERDICT
 
     @property
     def text(self) -> str:

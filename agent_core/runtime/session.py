@@ -23,6 +23,8 @@ from agent_core.runtime.internal import put_away
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice
 from agent_core.runtime.outcome import unanswered
+from agent_core.runtime.output import instructed
+from agent_core.runtime.remarks import missing
 from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team
 from agent_core.runtime.watchdog import watched
@@ -83,7 +85,7 @@ class Turn:
         self._run.view = view
 
     def _prepare(self, team: Team, model: str) -> Run:
-        agent = team.supervisor
+        agent = instructed(team.supervisor)
         run = Run(
             agent=agent,
             journal=self._journal,
@@ -216,6 +218,10 @@ class Turn:
     async def _answer(self, ended: Ended) -> None:
         artifacts = await self._artifacts()
         text, message = self._words(ended)
+        lacks = missing(
+            await self._journal.rows(), self._journal.turn_id, text, self._person.language
+        )
+        text += f"\n\n_{lacks}_" if lacks else ""
         text = (f"_{ended.warning}_\n\n" if ended.warning else "") + text + self._told()
         row = NewRow(
             RowKind.ASSISTANT,
@@ -229,7 +235,7 @@ class Turn:
         """What the person reads and what the transcript keeps; never an empty assistant message (ASM-15)."""
         language = self._person.language
         if ended.reason == "done" and ended.text and ended.message:
-            return ended.text, ended.message
+            return ended.verdict.shown or ended.text, ended.message
         code = "empty" if ended.reason == "done" else ended.reason
         if ended.text and ended.message:
             if ended.reason in ("doom_loop", "stop_and_report"):

@@ -113,7 +113,7 @@ async def test_a_time_out_falls_back_and_binds_the_supervisor_to_its_fallback_to
     )
     limited = desk_team(limits={"time": 0.05}, policy={Status.TIMEOUT: FALLBACK})
     desk, text = await run(db, model, limited)
-    assert text == "done by hand"
+    assert text == "done by hand\n\n_Not complete: Research ran out of time._"
     assert [name for name, _ in desk.tools.calls] == ["echo"]
     refusals = [b.content for b in model.requests[-1].messages[-1].blocks if b.is_error]  # type: ignore[union-attr]
     assert len(refusals) == 2
@@ -203,7 +203,7 @@ async def test_stop_and_report_leaves_the_supervisor_without_tools(db: Database)
         research=[Answer(" ")],
     )
     desk, text = await run(db, model, desk_team(policy={Status.EMPTY: Policy("stop_and_report")}))
-    assert text == "it was stopped"
+    assert text == "it was stopped\n\n_Not complete: Research brought no result._"
     assert desk.tools.calls == []
 
 

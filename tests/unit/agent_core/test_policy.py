@@ -111,8 +111,8 @@ def test_retries_that_were_not_needed_are_told() -> None:
     [
         (Policy("use_result"), "Use its result."),
         (Policy("use_partial", say="Name the limit."), "Name the limit."),
-        (Policy("delegate_to", delegate_to="analysis"), "`delegate_to_analysis`"),
-        (Policy("ask_user"), "Ask the person"),
+        (Policy("delegate_to", delegate_to="analysis"), "goes to `analysis`"),
+        (Policy("ask_user"), "with `ask_user`"),
         (Policy("stop_and_report"), "do not try another way"),
         (Policy(FALLBACK, fallback_tools=("chart", "analyze_stock")), "`chart`, `analyze_stock`"),
     ],
