@@ -62,6 +62,10 @@ bench-context: $(VENV)/.installed-dev  ## what each compaction policy costs and 
 	@test -n "$(DATA)" || { echo "name a directory of transcripts: make bench-context DATA=DIR" >&2; exit 2; }
 	$(BIN)/python -m tests.bench.context --data "$(DATA)" $(BENCH_ARGS)
 
+bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what was said; DATA=DIR names the question sets
+	@test -n "$(DATA)" || { echo "say where the question sets are: make bench-recall DATA=DIR" >&2; exit 2; }
+	@$(BIN)/python -m tests.bench.recall --data "$(DATA)" $(BENCH_ARGS)
+
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(SOURCES) tests -name __pycache__ -prune -exec rm -rf {} +

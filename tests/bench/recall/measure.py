@@ -8,6 +8,7 @@ from itertools import groupby
 
 from sqlalchemy import Connection
 
+from agent_core import words
 from agent_core.memory.bm25 import Asked, Load, Weights, rank
 from agent_core.memory.question import looked_up, question
 from agent_core.storage.recall_index import SAID, Said, add_rows
@@ -15,6 +16,7 @@ from agent_core.storage.search import Postings, groups, postings
 from tests.bench.recall.sets import Corpus, Line
 
 ALL, TOP = 10_000, 10
+REPEATS = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +27,10 @@ class Case:
     found: Postings
     load: Load
     gold: frozenset[int]
+
+
+# A case and its corpus' rows by (session, place in it).
+Placed = tuple[Case, dict[tuple[str, int], int]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,7 +47,7 @@ class Figures:
 def fill(conn: Connection, owner: str, lines: Iterable[Line]) -> None:
     """Index the lines as the sessions that they are."""
     for session, said in groupby(lines, key=lambda line: line.session):
-        rows = [Said(line.id, line.text or " ", line.at, line.speaker) for line in said]
+        rows = [Said(line.id, line.text, line.at, line.speaker) for line in said]
         add_rows(conn, owner, "private", session, rows)
 
 
@@ -68,17 +74,16 @@ def ranking(case: Case, rows: dict[tuple[str, int], int], weights: Weights) -> l
     return [rows[session[r.group], r.place] for r in best]
 
 
-def places(lines: Iterable[Line], kept: Iterable[int]) -> dict[tuple[str, int], int]:
-    """Where each line went: rows without a word are not indexed."""
-    have = set(kept)
-    found: dict[tuple[str, int], int] = {}
-    for session, said in groupby(lines, key=lambda line: line.session):
-        indexed = [line for line in said if line.id in have]
-        found.update({(session, place): line.id for place, line in enumerate(indexed)})
-    return found
+def placed(corpus: Corpus, cases: Iterable[Case]) -> list[Placed]:
+    """The cases, each with where the corpus' lines went."""
+    rows: dict[tuple[str, int], int] = {}
+    for session, said in groupby(corpus.lines, key=lambda line: line.session):
+        indexed = [line for line in said if words.words(line.text)]  # others are passed over
+        rows.update({(session, place): line.id for place, line in enumerate(indexed)})
+    return [(case, rows) for case in cases]
 
 
-def figures(cases: Sequence[tuple[Case, dict[tuple[str, int], int]]], weights: Weights) -> Figures:
+def figures(cases: Sequence[Placed], weights: Weights) -> Figures:
     """The figures of some questions."""
     r5 = r10 = mrr = any10 = 0.0
     for case, rows in cases:
@@ -93,12 +98,16 @@ def figures(cases: Sequence[tuple[Case, dict[tuple[str, int], int]]], weights: W
 
 
 def times(conn: Connection, owner: str, texts: Iterable[str], weights: Weights) -> list[float]:
-    """Milliseconds of each recall, from the words of the question to the order of the rows."""
-    spent = []
-    for text in texts:
-        start = time.perf_counter()
-        asked = question(text, ())
-        found = postings(conn, owner, "private", SAID, looked_up(asked))
-        rank(found, asked, partial(groups, conn), weights, limit=TOP, scoped=False)
-        spent.append((time.perf_counter() - start) * 1000)
-    return sorted(spent)
+    """Milliseconds of each recall, from the words of the question to the order of the rows, sorted.
+
+    Each is done `REPEATS` times and the quickest counts: what is measured is recall, not who else uses the machine.
+    """
+    return sorted(min(_time(conn, owner, text, weights) for _ in range(REPEATS)) for text in texts)
+
+
+def _time(conn: Connection, owner: str, text: str, weights: Weights) -> float:
+    start = time.perf_counter()
+    asked = question(text, ())
+    found = postings(conn, owner, "private", SAID, looked_up(asked))
+    rank(found, asked, partial(groups, conn), weights, limit=TOP, scoped=False)
+    return (time.perf_counter() - start) * 1000
