@@ -51,6 +51,12 @@ def where_of(conn: Connection, turn_id: int) -> Where | None:
     return Where(PRIVATE if row.private else row.id, row.session_id)
 
 
+def scope_of_turn(conn: Connection, turn_id: int) -> str | None:
+    """Where what is said in a turn may be recalled; None for one that is not known."""
+    where = where_of(conn, turn_id)
+    return None if where is None else where.scope
+
+
 @dataclass(frozen=True, slots=True)
 class OwnHistory:
     """See agent_core.tools.history.History. Searches beside the event loop."""

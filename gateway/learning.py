@@ -208,6 +208,8 @@ class Learning:
         """One job, to its end or to its next try; only cancellation is raised."""
         try:
             told = await self._learn(job)
+        except _Forgotten:
+            log.debug("learning_dropped", extra={"job": job.kind, "id": job.id})
         except ModelError as e:
             log.info("learning_put_off", extra={"job": job.kind, "reason": str(e)})
             await self._put_off(job)
@@ -254,5 +256,10 @@ class Learning:
             await asyncio.gather(*waits, return_exceptions=True)
 
 
+class _Forgotten(Exception):
+    """The job is gone: its person was forgotten while the model answered, and nothing of it may be stored (ARC-8)."""
+
+
 def _finish(job: Job, conn: Connection) -> None:
-    pending.done(conn, job)
+    if not pending.done(conn, job):
+        raise _Forgotten

@@ -1,11 +1,24 @@
-"""What came of a memory moves its quality, within what one session may move it (GCX-5)."""
+"""What came of a memory: that it was put before a model, and what moves its quality (TIR-11, GCX-5)."""
+
+import datetime as dt
+from collections.abc import Iterable
 
 from sqlalchemy import Connection
 
 from agent_core.memory.gc import Signal, judged
 from agent_core.storage import upkeep
 
+_MEMORY = "memory:"  # as recall names its items (agent_core.ports.Recalled)
 SESSIONS = 8  # whose moves are remembered with a memory; older ones may move it anew
+
+
+def injected(conn: Connection, owner: str, ids: Iterable[str], now: dt.datetime) -> None:
+    """These items of recall went into a request: the time of the memories among them begins anew (TIR-11).
+
+    What recall merely found does not count.
+    """
+    numbers = [item.removeprefix(_MEMORY) for item in ids if item.startswith(_MEMORY)]
+    upkeep.used(conn, owner, [int(number) for number in numbers if number.isdecimal()], now)
 
 
 def note(

@@ -7,7 +7,7 @@ them. The words of tools, of pages, and of others in a group are nobody's.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, select
 
 from agent_core.compaction.facts import own_words
 from agent_core.compaction.rules import key_of
@@ -17,11 +17,14 @@ from agent_core.ports import Clock, NewNote, Remembered
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
 from agent_core.storage.statements import load_rows
+from agent_core.storage.tables import Turn
 from agent_core.tools.notes import A_TURN
 from agent_core.types import Row, RowKind, ToolResult
 from gateway.db import Database
 from gateway.learning_jobs import scope_of, turns_of
 from gateway.redact import MASK, Redactor
+
+_TURN = Turn.__table__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +89,8 @@ def _exchange(rows: Sequence[Row], turn_id: int) -> tuple[str, str]:
 def _store(
     conn: Connection, owner: str, session_id: str, turn_id: int, note: NewNote, clock: Clock
 ) -> Remembered:
+    if conn.execute(select(_TURN.c.id).where(_TURN.c.id == turn_id)).first() is None:
+        return Remembered("off")  # its person was forgotten meanwhile (ARC-8)
     source = f"remember:{session_id}"
     earlier = memories.of_source(conn, owner, source)
     new = NewMemory(

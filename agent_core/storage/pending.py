@@ -31,8 +31,7 @@ class Job:
 
 def put(conn: Connection, job: Job, at: dt.datetime) -> int:
     """Store a job that may run from `at` on; an equal one that still waits is not stored twice. Returns its id."""
-    body = json.dumps(job.body, ensure_ascii=False, sort_keys=True)
-    values = {"owner": job.owner, "scope": job.scope, "kind": job.kind, "body": body}
+    values = {"owner": job.owner, "scope": job.scope, "kind": job.kind, "body": _body(job)}
     same = [_PENDING.c[name] == value for name, value in values.items()]
     found: int | None = conn.execute(select(_PENDING.c.id).where(*same).limit(1)).scalar()
     if found is not None:
@@ -66,6 +65,19 @@ def later(conn: Connection, job: Job, at: dt.datetime) -> None:
     conn.execute(update(_PENDING).where(*mine).values(attempts=job.attempts + 1, at=at))
 
 
-def done(conn: Connection, job: Job) -> None:
-    """Nothing is left to do."""
-    conn.execute(delete(_PENDING).where(_PENDING.c.id == job.id, _PENDING.c.owner == job.owner))
+def done(conn: Connection, job: Job) -> bool:
+    """Nothing is left to do. False when the job is not there any more, as after /forget.
+
+    Its number may be another job's by then, so more than the number is compared.
+    """
+    same = (
+        _PENDING.c.owner == job.owner,
+        _PENDING.c.kind == job.kind,
+        _PENDING.c.body == _body(job),
+    )
+    mine = delete(_PENDING).where(_PENDING.c.id == job.id, *same)
+    return conn.execute(mine).rowcount > 0
+
+
+def _body(job: Job) -> str:
+    return json.dumps(job.body, ensure_ascii=False, sort_keys=True)

@@ -158,13 +158,28 @@ def edit(conn: Connection, found: Entry, text: str, now: dt.datetime) -> None:
 
 
 def restore(conn: Connection, found: Entry, level: str, now: dt.datetime) -> str | None:
-    """Bring a memory back to a version, to the byte; returns its text, None where there is no such version."""
-    wanted = [v for v in versions(conn, found.owner, found.id) if v.level == level]
+    """Bring a memory back to a version, to the byte, and into use; an archived one also to the text that it has.
+
+    Returns the text, None where there is no such version.
+    """
+    wanted = [v.text for v in versions(conn, found.owner, found.id) if v.level == level]
+    if found.level == level:
+        wanted.append(found.text)
     if not wanted:
         return None
-    _keep(conn, found, now)
-    text, plain = wanted[0].text, level.partition(".")[0]
-    _rewrite(conn, found, text, plain, hash=content_hash(text), accessed_at=now, archived_at=None)
+    text = wanted[0]
+    if text != found.text:
+        _keep(conn, found, now)
+    _rewrite(
+        conn,
+        found,
+        text,
+        _plain(level),
+        hash=content_hash(text),
+        accessed_at=now,
+        confirmed_at=now,
+        archived_at=None,
+    )
     return text
 
 

@@ -6,6 +6,7 @@ import pytest
 from sqlalchemy import Connection
 
 from agent_core.storage import upkeep
+from gateway import memory_signals
 from gateway.db import Database
 from tests.harness import ALICE, BOB
 from tests.house import START, House, on_sqlite
@@ -198,8 +199,9 @@ async def test_use_begins_the_time_of_a_memory_anew(db: Database) -> None:
     other = await remember(db, "not hers", owner=BOB)
 
     def work(conn: Connection) -> list[int]:
-        upkeep.used(conn, ALICE, [one, other], START)
-        upkeep.used(conn, ALICE, [], START)
+        ids = (f"memory:{one}", f"memory:{other}", "row:s1:4", "memory:x")
+        memory_signals.injected(conn, ALICE, ids, START)
+        memory_signals.injected(conn, ALICE, (), START)
         found = [upkeep.entry(conn, o, n) for o, n in ((ALICE, one), (ALICE, two), (BOB, other))]
         return [e.access_count for e in found if e is not None]
 

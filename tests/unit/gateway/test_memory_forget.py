@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, insert, inspect, text
 from sqlmodel import SQLModel
 
-from agent_core.models.scripted import Answer
+from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import NewBlob
 from agent_core.storage import pending
 from agent_core.storage.pending import Job
@@ -244,6 +244,30 @@ async def test_a_running_turn_of_theirs_writes_nothing_more(db: Database) -> Non
         await house.quiet()
         assert await tables_with(db, SECRET) == set()
         assert (await house.ask("hi"))[-1] == "hello"
+
+
+@on_sqlite
+async def test_what_is_just_being_learnt_of_them_is_dropped(db: Database) -> None:
+    """The answer of a model that was asked before comes too late to be stored."""
+    begun, gate = asyncio.Event(), asyncio.Event()
+
+    async def slowly(_: object) -> str:
+        begun.set()
+        await gate.wait()
+        return f"[偏好] {SECRET}"
+
+    script = [Answer(calls=(call("echo"),)), "ok", "noted"]
+    async with House(db, script, the_team=TEAM, teacher=ScriptedModel(slowly)) as house:
+        await house.ask(f"I prefer {SECRET}")
+        await house.ask(f"always {SECRET}")
+        await house.ask("/new")
+        async with asyncio.timeout(30):
+            await begun.wait()
+        await house.ask("/forget everything")
+        gate.set()
+        await until(lambda: not house.learning._running)
+        assert await house.all("select * from memory") == []
+        assert await tables_with(db, SECRET) == set()
 
 
 # The question ---------------------------------------------------------------------------------------
