@@ -107,7 +107,7 @@ async def test_a_stalled_sub_agent_is_a_time_out_for_its_supervisor(db: Database
     script = [Answer(calls=(delegate("worker"),)), Answer("late", delay=30), "it timed out"]
     desk = Desk(db, script)
     text = await desk.ask("go", team(agent(), hasty("worker")))  # type: ignore[arg-type]
-    assert text == "it timed out"
+    assert text == "it timed out\n\n_Not complete: Worker ran out of time._"
     [result] = [r for r in await desk.rows() if r.kind is RowKind.RESULT]
     assert '"status": "timeout"' in result.message.blocks[0].content  # type: ignore[union-attr]
 
