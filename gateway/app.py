@@ -5,6 +5,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from agent_core.memory.recall import OwnRecall
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.base import Channel, HasRoutes
@@ -16,6 +17,7 @@ from gateway.budget_waiters import Waiters
 from gateway.budgets import Budgets
 from gateway.clock import SystemClock
 from gateway.commands import Commands
+from gateway.conversation import Lane
 from gateway.db import Database, url_of
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
@@ -29,6 +31,8 @@ from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
 from gateway.notes import SessionNotes
+from gateway.portfolio import StoredPortfolio
+from gateway.recalled import Recaller
 from gateway.redact import Redactor
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
@@ -130,7 +134,10 @@ def _wire(settings: Settings, db: Database) -> Core:
         policy=settings.context.policy,
         budgets=budgets,
     )
-    runner = TurnRunner(turns, commands, scheduled=timer.wake, left=learning.wake)
+    recaller = _recaller(db, clock, turns) if settings.memory.enabled else None
+    runner = TurnRunner(
+        turns, commands, scheduled=timer.wake, left=learning.wake, recaller=recaller
+    )
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
     budgets.waiters.wake = engine.wake
@@ -163,6 +170,13 @@ def _wire(settings: Settings, db: Database) -> Core:
         learning,
         budgets,
     )
+
+
+def _recaller(db: Database, clock: SystemClock, turns: Turns) -> Recaller:
+    def closed(lane: Lane) -> bool:
+        return turns.groups.is_lite(lane.address, private=lane.private)
+
+    return Recaller(db, clock, StoredPortfolio(db), OwnRecall(db), turns.known, closed)
 
 
 def _budgets(settings: Settings, clock: SystemClock) -> Budgets:

@@ -11,10 +11,13 @@ from gateway.draft import Draft
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, begin, stop_asked
 from gateway.intake import notice
+from gateway.recalled import Recaller
 from gateway.router import route
 from gateway.turns import Turns
 
-LEAVING = frozenset({"new", "resume", "fork"})  # commands after which a session is learnt from (MEM-5)
+LEAVING = frozenset(
+    {"new", "resume", "fork"}
+)  # commands after which a session is learnt from (MEM-5)
 
 
 @dataclass(slots=True)
@@ -28,6 +31,7 @@ class TurnRunner:
     commands: Commands
     scheduled: Callable[[], None] = lambda: None
     left: Callable[[], None] = lambda: None
+    recaller: Recaller | None = None
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
@@ -71,6 +75,7 @@ class TurnRunner:
 
     async def _begin(self, conversation_id: str) -> Begun | None:
         now = self.turns.clock.now()
+        found = await self.recaller.before(conversation_id) if self.recaller else None
 
         def work(conn: Connection) -> Begun | None:
             begun = begin(
@@ -81,6 +86,7 @@ class TurnRunner:
                 now,
                 self.turns.known,
                 self.turns.asking,
+                found,
             )
             self.turns.pay_ahead(conn, begun)
             return begun

@@ -38,11 +38,11 @@ class TurnFiles:
         """The turn's first row with what its files became, or with their names only."""
         begun = self.begun
         item = begun.item if brought is None else brought.item
-        row = first_row(item, place, begun.lane.private, now, begun.own_language)
+        row = first_row(item, place, begun.lane.private, now, begun.own_language, begun.found)
         if brought is None:
             return row
         message = replace(row.message, blocks=(*row.message.blocks, *brought.blocks))
-        return replace(row, message=message, meta=brought.meta)
+        return replace(row, message=message, meta=row.meta | brought.meta)
 
     async def bring(self, item: Item) -> Brought:
         """Fetch and read all files of a message; see Media.bring."""

@@ -15,6 +15,7 @@ from gateway import albums, conversation, identity, inbox, questions
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine import late
+from gateway.found import Found
 from gateway.identity import Language, language_of
 from gateway.inbox import Item
 from gateway.router import Route, route
@@ -36,7 +37,8 @@ class Begun:
     first row is still to be written, since files came along (`gateway/media.py`). `wait`: nothing was begun yet, an
     album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
     `letters`: messages of a turn that ended with this begin, which say something else now.
-    `principal`: who owns memory, portfolio and budget of the turn; `own_language`: the author's own choice, or empty.
+    `found`: what was recalled for the turn's first message. `principal`: who owns memory, portfolio and budget of the
+    turn; `own_language`: the author's own choice, or empty.
     """
 
     lane: Lane
@@ -56,6 +58,7 @@ class Begun:
     own_language: str = ""
     checkpoints: tuple[Checkpoint, ...] = ()
     letters: tuple[tuple[int, Draft], ...] = ()
+    found: Found | None = None
 
     @property
     def compacts(self) -> str | None:
@@ -84,28 +87,30 @@ def begin(
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]] = lambda _: (),
     asking: Container[str] = _EVERY,
+    found: Found | None = None,
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
     `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first.
 
     `known` gives rows of a session that are in memory already: a transcript never changes, so only
-    what came after them is read.
+    what came after them is read. `found` is what was recalled for the message that comes next.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
     lane = conversation.find(conn, conversation_id)
     if item is None or lane is None:
         return None
+    found = found if found is not None and found.item_id == item.id else None
     person = identity.known(conn, item.author)
     if item.status == InboxStatus.IN_TURN:
         return _go_on(conn, lane, item, person)
     way = route(item.text, item.kind)
     if late.ends_waiting(way) and conversation_id in asking:
         letters = late.park(conn, lane, now)
-        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known)
+        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
         return replace(begun, letters=tuple(letters))
-    return _begin_new(conn, lane, item, person, way, place, preset, now, known)
+    return _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
 
 
 def _begin_new(
@@ -118,6 +123,7 @@ def _begin_new(
     preset: Callable[[Lane], str],
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]],
+    found: Found | None,
 ) -> Begun:
     """Begin a row that was not begun before."""
     if late.is_late(way):
@@ -137,12 +143,15 @@ def _begin_new(
     earlier = _earlier(conn, lane.session_id, known(lane.session_id))
     if not earlier and not compacts:
         sessions.name(conn, lane.session_id, item.text or " ".join(item.files))
-    row = None if item.attachments else first_row(item, place, lane.private, now, person.language)
+    row = None
+    if not item.attachments:
+        row = first_row(item, place, lane.private, now, person.language, found)
     if row is not None and again:
         row = replace(row, message=Message("user", (row.message.blocks[0], *again)))
     if compacts:
         row = compact_row(item, way.rest)
-    return _open(conn, lane, item, preset(lane), now, earlier, row, person)
+    begun = _open(conn, lane, item, preset(lane), now, earlier, row, person)
+    return replace(begun, found=found)
 
 
 def _decided_late(
@@ -257,9 +266,14 @@ def words(item: Item) -> Block:
 
 
 def first_row(
-    item: Item, place: Place, private: bool, now: dt.datetime, own_language: str = ""
+    item: Item,
+    place: Place,
+    private: bool,
+    now: dt.datetime,
+    own_language: str = "",
+    found: Found | None = None,
 ) -> NewRow:
-    """The turn's first row: the situation, in a group with who speaks (CHN-3), then the person's own words."""
+    """The turn's first row: the situation, in a group with who speaks (CHN-3), what was recalled, the own words."""
     language = language_of(item.text, item.language, place.language, own_language)
     context = situation(
         now,
@@ -268,4 +282,6 @@ def first_row(
         language=language,
         author="" if private else author_line(item.name, item.author),
     )
-    return NewRow(RowKind.USER, Message("user", (context, words(item))), ref=str(item.id))
+    blocks: tuple[Block, ...] = (context, *(found.contexts if found else ()), words(item))
+    meta = dict(found.meta) if found else {}
+    return NewRow(RowKind.USER, Message("user", blocks), str(item.id), meta)

@@ -1,0 +1,18 @@
+"""What was found for a message before its turn begins."""
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from agent_core.types import Context
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """Blocks for the first row of the turn of one inbox row, and what that row's meta keeps of them.
+
+    In `meta`: "recalled", ids of what the blocks show, and "symbols", what the message is about.
+    """
+
+    item_id: int
+    contexts: tuple[Context, ...] = ()
+    meta: dict[str, Any] = field(default_factory=dict)

@@ -1,0 +1,122 @@
+"""What is known of a person for their next message, read just before its turn begins (ASM-6, ASM-7, INJ-5).
+
+What is found is stored in the message's own row, as blocks beside the person's words, so that a request can be rebuilt
+byte for byte and nothing has to be put back afterwards (INJ-1 … INJ-4). What the view shows is not recalled again.
+"""
+
+import logging
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from sqlalchemy import Connection
+
+from agent_core.assembly.gather import PRIVATE, gather_context
+from agent_core.book import Portfolio
+from agent_core.memory.recall import view_id
+from agent_core.ports import Clock, Recall
+from agent_core.storage.sessions import load_checkpoints
+from agent_core.storage.statements import load_rows
+from agent_core.types import Checkpoint, Row, RowKind
+from gateway import conversation, identity, inbox
+from gateway.conversation import Lane
+from gateway.db import Database
+from gateway.found import Found
+from gateway.inbox import Item
+from gateway.router import route
+from gateway.tables import InboxStatus
+
+log = logging.getLogger(__name__)
+COMPACTIONS = frozenset(
+    {"clear", "fold", "summary"}
+)  # after one, what was recalled before is out of the view
+
+
+@dataclass(frozen=True, slots=True)
+class _Next:
+    """The message that a turn will begin with, and what its session has."""
+
+    item: Item
+    lane: Lane
+    owner: str
+    rows: Sequence[Row]
+    checkpoints: Sequence[Checkpoint]
+
+
+@dataclass(frozen=True, slots=True)
+class Recaller:
+    """Reads before a turn begins; `known` gives rows of a session that are in memory already.
+
+    `closed` says of which conversations nothing is recalled: groups in lite mode have no memory.
+    """
+
+    db: Database
+    clock: Clock
+    portfolio: Portfolio
+    recall: Recall
+    known: Callable[[str], Sequence[Row]]
+    closed: Callable[[Lane], bool]
+
+    async def before(self, conversation_id: str) -> Found | None:
+        """What to put beside the next message of a conversation; None where no turn would begin, or nothing is found.
+
+        It never keeps a message back: whatever goes wrong, the turn goes without it (ASM-7).
+        """
+        try:
+            asked = await self.db.read(lambda conn: self._next(conn, conversation_id))
+        except Exception as e:  # noqa: BLE001 - the turn itself will say what is wrong with the database
+            log.debug("nothing recalled: %r", e)
+            return None
+        if asked is None or self.closed(asked.lane):
+            return None
+        scope = PRIVATE if asked.lane.private else asked.lane.id
+        gathered = await gather_context(
+            asked.owner,
+            scope,
+            asked.item.text,
+            _last_symbols(asked.rows),
+            self.clock.now(),
+            self.portfolio,
+            self.recall,
+            shown=_shown(asked),
+        )
+        meta: dict[str, Any] = {}
+        if gathered.ids:
+            meta["recalled"] = sorted(gathered.ids)
+        if gathered.focus.symbols:
+            meta["symbols"] = list(gathered.focus.symbols)
+        return Found(asked.item.id, gathered.contexts, meta) if meta or gathered.contexts else None
+
+    def _next(self, conn: Connection, conversation_id: str) -> _Next | None:
+        item = inbox.next_open(conn, conversation_id)
+        lane = conversation.find(conn, conversation_id)
+        if item is None or lane is None or item.status == InboxStatus.IN_TURN:
+            return None
+        if route(item.text, item.kind).to != "turn":
+            return None
+        rows = self.known(lane.session_id)
+        newer = load_rows(conn, lane.session_id, rows[-1].seq if rows else 0)
+        checkpoints = load_checkpoints(conn, lane.session_id) if rows or newer else ()
+        owner = identity.known(conn, item.author).principal
+        return _Next(item, lane, owner, (*rows, *newer), checkpoints)
+
+
+def _last_symbols(rows: Sequence[Row]) -> Sequence[str]:
+    """What the last message was about, for a pronoun in this one (PDC-3)."""
+    for row in reversed(rows):
+        if row.kind is RowKind.USER:
+            return tuple(row.meta.get("symbols", ()))
+    return ()
+
+
+def _shown(asked: _Next) -> frozenset[str]:
+    """Ids of what the view shows anyway: recalled before and not behind a compaction, and the rows of the session."""
+    until = max((c.until for c in asked.checkpoints if c.kind in COMPACTIONS), default=0)
+    cut = max((c.until for c in asked.checkpoints if c.kind == "summary"), default=1)
+    ids = {
+        id_
+        for row in asked.rows
+        if row.kind is RowKind.USER and row.seq >= until
+        for id_ in row.meta.get("recalled", ())
+    }
+    return frozenset(ids | {view_id(asked.lane.session_id, cut)})
