@@ -99,10 +99,12 @@ class Learning:
         self._changed = asyncio.Event()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
+        self._looking = False
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
         self._idle |= await self._db.read(self._unread)
+        self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")
 
     async def stop(self) -> None:
@@ -132,6 +134,11 @@ class Learning:
         lane = begun.lane
         self.spoke(begun.session_id, lane_id=lane.id, private=lane.private)
 
+    @property
+    def busy(self) -> bool:
+        """Whether something is being learnt, or looked for."""
+        return bool(self._running) or self._looking or self._changed.is_set()
+
     def _unread(self, conn: Connection) -> dict[str, _Idle]:
         """Sessions that still are some conversation's own, of the newest turns; each is due once it is silent."""
         newest = select(_TURN.c.session_id, _TURN.c.ended_at).order_by(_TURN.c.id.desc())
@@ -154,11 +161,13 @@ class Learning:
     async def _run(self) -> None:
         while True:
             self._changed.clear()
+            self._looking = True
             try:
                 wait = await self._round()
             except Exception:  # mostly the database is away; what is due stays due
                 log.exception("learning_waits")
                 wait = RETRY_S
+            self._looking = False
             await self._pause(wait)
 
     async def _round(self) -> float | None:

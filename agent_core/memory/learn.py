@@ -22,7 +22,7 @@ from agent_core.ports import Clock, Model
 from agent_core.storage import memories, pending
 from agent_core.storage.memories import MARKER, Memory, NewMemory
 from agent_core.storage.pending import Job
-from agent_core.storage.statements import add_usage
+from agent_core.storage.statements import add_usage, has_session
 from agent_core.types import Row, Usage
 
 T = TypeVar("T")
@@ -86,6 +86,9 @@ class _Bill:
         return said.text
 
     def record(self, conn: Connection, material: Material, now: dt.datetime) -> None:
+        """In the account of the session; one that is gone has none."""
+        if not has_session(conn, material.session_id):
+            return
         turn = material.rows[-1].turn_id if material.rows else 0
         for model, usage in self.calls:
             add_usage(
@@ -133,7 +136,7 @@ class Learner:
             model: extracts and condenses.
             judge: compares (a fallback provider, where there is one: DED-2); None: `model`.
             refresh: let the layers above be made anew when there is enough that is new (not at an exit: MEM-12).
-            done: joins the transaction that ends the job.
+            done: begins the transaction that ends the job; what it raises undoes all of it.
 
         Raises a ModelError where the extraction failed: nothing is written then, `done` is not called (MEM-8). A
         comparison that fails leaves a job of its own (DED-3), and so does a refresh.
@@ -153,13 +156,13 @@ class Learner:
 
         def commit(conn: Connection) -> Learnt:
             now = self.clock.now()
+            done(conn)
             results = [self._settle(conn, new, verdict, now) for new, verdict in sure]
             self._mark(conn, material, record, now)
             bill.record(conn, material, now)
             learnt = _counted(results)
             if learnt.stored and refresh:
                 pending.put(conn, _refresh_job(material), now)
-            done(conn)
             return learnt
 
         return await self.store.write(commit)
@@ -174,12 +177,12 @@ class Learner:
 
         def commit(conn: Connection) -> Offered:
             now = self.clock.now()
+            done(conn)
             settled = self._settle(conn, new, verdict, now)
             session = new.source.removeprefix("chat_log:")
             bill.record(conn, Material(new.owner, new.scope, session, ()), now)
             if settled.state == "stored":
                 pending.put(conn, _refresh_job(Material(new.owner, new.scope, session, ())), now)
-            done(conn)
             return settled
 
         return await self.store.write(commit)
@@ -204,9 +207,9 @@ class Learner:
 
         def commit(conn: Connection) -> Learnt:
             now = self.clock.now()
+            done(conn)
             made = self._layered(conn, job, answer, atoms, now)
             bill.record(conn, material, now)
-            done(conn)
             return Learnt(layered=tuple(o.id for o in made if o.state == "stored"))
 
         return await self.store.write(commit)

@@ -73,6 +73,12 @@ def ensure_session(
     )
 
 
+def has_session(conn: Connection, session_id: str) -> bool:
+    """Whether there is such a session."""
+    query = select(_SESSION.c.id).where(_SESSION.c.id == session_id)
+    return conn.execute(query).first() is not None
+
+
 def load_rows(
     conn: Connection, session_id: str, after: int = 0, *, until: int | None = None
 ) -> list[Row]:

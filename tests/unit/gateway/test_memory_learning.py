@@ -39,9 +39,7 @@ async def jobs(house: House) -> list[tuple[object, ...]]:
 
 async def idle(house: House) -> None:
     """Until the background has nothing to do."""
-    for _ in range(3):
-        await until(lambda: not house.learning._running and not house.learning._changed.is_set())
-        await asyncio.sleep(0.02)
+    await until(lambda: not house.learning.busy)
 
 
 async def test_new_ends_a_session_and_its_words_are_learnt(db: Database) -> None:
@@ -103,6 +101,28 @@ async def test_a_model_that_is_away_is_asked_again_later(db: Database) -> None:
         await house.later(121)
         await idle(house)
         assert len(await learnt(house)) == 1
+
+
+async def test_who_is_forgotten_while_a_model_answers_is_not_remembered_after_all(
+    db: Database,
+) -> None:
+    """MEM-19: the job went with the person, so what came of it goes, too."""
+    asked, go_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(_: ModelRequest) -> str:
+        asked.set()
+        await go_on.wait()
+        return LINE
+
+    async with House(db, chatting(), teacher=ScriptedModel(slow)) as house:
+        await talk(house)
+        await house.ask("/new")
+        async with asyncio.timeout(30):
+            await asked.wait()
+        await db.write(lambda c: c.exec_driver_sql("delete from memory_pending"))
+        go_on.set()
+        await idle(house)
+        assert await house.one("select count(*) from memory") == 0
 
 
 async def test_a_job_that_fails_for_ever_is_given_up(db: Database) -> None:
