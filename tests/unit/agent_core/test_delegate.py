@@ -23,7 +23,7 @@ def by_agent(**scripts: list[Answer | str]) -> ScriptedModel:
     left = {name: list(script) for name, script in scripts.items()}
 
     async def answer(request: ModelRequest) -> Answer | str:
-        name = request.system.removeprefix("You are ").rstrip(".")
+        name = request.system.split(".")[0].removeprefix("You are ")
         return left[name].pop(0)
 
     return ScriptedModel(answer)

@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from agent_core.runtime.restrict import WHY, restriction, rounds
-from agent_core.types import Message, Row, RowKind, assistant
+from agent_core.runtime.restrict import ASK_FIRST, WHY, restriction, rounds
+from agent_core.types import Message, Row, RowKind, ToolResult, assistant
 from tests.harness import agent, call
 
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
@@ -82,3 +82,45 @@ def test_a_fall_back_that_names_no_tool_sets_no_bound() -> None:
 @pytest.mark.parametrize("action", ["use_result", "use_partial"])
 def test_a_usable_result_binds_nothing(action: str) -> None:
     assert restriction([delegated(1, action)], 1, agent()).reason("delegate_to_a") is None
+
+
+def asked_user(seq: int) -> Row:
+    answered = Message("user", (ToolResult(f"c{seq}", "ask_user", "go on"),))
+    return Row(seq, 1, RowKind.RESULT, answered, f"c{seq}", NOW, {})
+
+
+def test_a_person_who_must_be_asked_is_asked_before_anything_else() -> None:
+    """Guide "presets" 4, `ask_user`."""
+    rows = [delegated(1, "ask_user")]
+    found = restriction(rows, 1, agent())
+    assert found.reason("ask_user") is None
+    assert found.reason("echo") == ASK_FIRST
+    assert found.reason("delegate_to_b") == ASK_FIRST
+    assert restriction([*rows, asked_user(2)], 1, agent()).reason("echo") is None
+    again = [*rows, asked_user(2), delegated(3, "ask_user")]
+    assert restriction(again, 1, agent()).reason("echo") == ASK_FIRST
+
+
+def test_calls_are_counted_in_a_turn_and_the_last_ones_are_too_many() -> None:
+    """Guide "presets" 3, `limits.tool_calls`."""
+    limited = agent(limits={"tool_calls": 3})
+    found = restriction([asked(1)], 1, limited)
+    batch = [call("echo", f"n{n}") for n in range(3)]
+    assert list(found.refusals(batch).values()) == [None, None, WHY["call_limit"]]
+    assert restriction([asked(n) for n in range(1, 4)], 1, limited).ended == "call_limit"
+    assert restriction([asked(1, turn=2)], 1, limited).calls == 3
+    assert restriction([asked(1)], 1, agent()).refusals(batch) == dict.fromkeys(("n0", "n1", "n2"))
+
+
+def test_a_fall_back_bars_those_who_handed_the_task_on_as_well() -> None:
+    outcome = {
+        "agent": "b",
+        "before": ["a"],
+        "status": "error",
+        "next_action": "fallback_to_direct_tools",
+        "fallback_tools": ["echo"],
+    }
+    found = restriction([result(1, {"delegation": outcome})], 1, agent())
+    assert found.reason("delegate_to_a") is not None
+    assert found.reason("delegate_to_b") is not None
+    assert found.reason("delegate_to_c") is None
