@@ -1,6 +1,6 @@
 """One question to a model about memory: within time-outs, without tools, with one plain answer."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from agent_core.errors import StreamBroken
 from agent_core.models.stream import StreamLimits, closing, watch
@@ -35,3 +35,16 @@ async def ask(model: Model, system: str, words: str, limits: StreamLimits = LIMI
                     raise StreamBroken(name, f"stopped by {chunk.stop}")
                 return Said(chunk.message.text.strip(), chunk.usage, chunk.model)
     raise AssertionError("a model stream ended without its last chunk")
+
+
+@dataclass(slots=True)
+class Bill:
+    """Questions that belong together, and what each cost: (model, usage)."""
+
+    calls: list[tuple[str, Usage]] = field(default_factory=list)
+
+    async def ask(self, model: Model, system: str, words: str) -> str:
+        """The words of one answer; see `ask`."""
+        said = await ask(model, system, words)
+        self.calls.append((said.model, said.usage))
+        return said.text

@@ -7,23 +7,24 @@ that fails raises; the caller keeps the job and tries later.
 
 import datetime as dt
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol, TypeVar
 
 from sqlalchemy import Connection
 
 from agent_core.errors import ModelError
 from agent_core.memory import dedup, extract, layers
-from agent_core.memory.asking import ask
+from agent_core.memory.asking import Bill
 from agent_core.memory.dedup import Offered, offer
 from agent_core.memory.extract import Candidate, OwnWords, Record
+from agent_core.memory.jobs import compare_job, memory_of, refresh_job
 from agent_core.memory.lifecycle import enforce_cap
 from agent_core.ports import Clock, Model
 from agent_core.storage import memories, pending
 from agent_core.storage.memories import MARKER, Memory, NewMemory
 from agent_core.storage.pending import Job
 from agent_core.storage.statements import add_usage, has_session
-from agent_core.types import Row, Usage
+from agent_core.types import Row
 
 T = TypeVar("T")
 Done = Callable[[Connection], None]
@@ -62,6 +63,10 @@ class Material:
         """Where the memories will say that they come from (MEM-16)."""
         return f"chat_log:{self.session_id}"
 
+    def refresh(self) -> Job:
+        """The job that looks at the layers above."""
+        return refresh_job(self.owner, self.scope, self.session_id)
+
 
 @dataclass(frozen=True, slots=True)
 class Learnt:
@@ -72,34 +77,6 @@ class Learnt:
     known: int = 0
     waiting: int = 0
     layered: tuple[int, ...] = ()
-
-
-@dataclass(slots=True)
-class _Bill:
-    """Model calls that were paid for and are not recorded yet."""
-
-    calls: list[tuple[str, Usage]] = field(default_factory=list)
-
-    async def ask(self, model: Model, system: str, words: str) -> str:
-        said = await ask(model, system, words)
-        self.calls.append((said.model, said.usage))
-        return said.text
-
-    def record(self, conn: Connection, material: Material, now: dt.datetime) -> None:
-        """In the account of the session; one that is gone has none."""
-        if not has_session(conn, material.session_id):
-            return
-        turn = material.rows[-1].turn_id if material.rows else 0
-        for model, usage in self.calls:
-            add_usage(
-                conn,
-                turn_id=turn,
-                session_id=material.session_id,
-                owner=material.owner,
-                model=model,
-                usage=usage,
-                now=now,
-            )
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +126,7 @@ class Learner:
         if skipped:
             await self.store.write(done)
             return Learnt(skipped)
-        bill = _Bill()
+        bill = Bill()
         answer = await bill.ask(model, extract.SYSTEM, extract.asked(record))
         found = self._candidates(answer, material, record)
         sure = [(new, await self._verdict(new, judge or model, bill)) for new in found]
@@ -159,18 +136,19 @@ class Learner:
             done(conn)
             results = [self._settle(conn, new, verdict, now) for new, verdict in sure]
             self._mark(conn, material, record, now)
-            bill.record(conn, material, now)
+            _pay(conn, bill, material, now)
             learnt = _counted(results)
             if learnt.stored and refresh:
-                pending.put(conn, _refresh_job(material), now)
+                pending.put(conn, material.refresh(), now)
             return learnt
 
         return await self.store.write(commit)
 
     async def compare(self, job: Job, judge: Model, *, done: Done = lambda _: None) -> Offered:
         """Ask about a memory whose comparison failed before. Raises a ModelError; an answer out of form waits too."""
-        new = _from_body(job)
-        bill = _Bill()
+        new = memory_of(job)
+        paid_by = Material(new.owner, new.scope, new.source.removeprefix("chat_log:"), ())
+        bill = Bill()
         verdict = await self._verdict(new, judge, bill)
         if verdict is None:
             raise ModelError(judge.info.name, "no verdict about a memory")
@@ -179,10 +157,9 @@ class Learner:
             now = self.clock.now()
             done(conn)
             settled = self._settle(conn, new, verdict, now)
-            session = new.source.removeprefix("chat_log:")
-            bill.record(conn, Material(new.owner, new.scope, session, ()), now)
+            _pay(conn, bill, paid_by, now)
             if settled.state == "stored":
-                pending.put(conn, _refresh_job(Material(new.owner, new.scope, session, ())), now)
+                pending.put(conn, paid_by.refresh(), now)
             return settled
 
         return await self.store.write(commit)
@@ -201,7 +178,7 @@ class Learner:
         if not due:
             await self.store.write(done)
             return Learnt("not due")
-        bill = _Bill()
+        bill = Bill()
         answer = await bill.ask(model, layers.SYSTEM, layers.question(atoms, above))
         material = Material(job.owner, job.scope, str(job.body.get("session", "")), ())
 
@@ -209,7 +186,7 @@ class Learner:
             now = self.clock.now()
             done(conn)
             made = self._layered(conn, job, answer, atoms, now)
-            bill.record(conn, material, now)
+            _pay(conn, bill, material, now)
             return Learnt(layered=tuple(o.id for o in made if o.state == "stored"))
 
         return await self.store.write(commit)
@@ -241,7 +218,7 @@ class Learner:
             meta={"extractor": "session" if material.head_after is None else "head"},
         )
 
-    async def _verdict(self, new: NewMemory, judge: Model, bill: _Bill) -> int | None:
+    async def _verdict(self, new: NewMemory, judge: Model, bill: Bill) -> int | None:
         """0: new, as far as is known; an id: a duplicate of it; None: a model must say and cannot (DED-2, DED-3)."""
         kind = [new.kind]
         existing = await self.store.read(
@@ -261,7 +238,7 @@ class Learner:
         if verdict is None:
             settled = offer(conn, new, now)
             if settled.state == "compare":
-                pending.put(conn, _compare_job(new), now)
+                pending.put(conn, compare_job(new), now)
             return settled
         if verdict:
             memories.confirm(conn, new.owner, verdict, now)
@@ -299,41 +276,26 @@ class Learner:
         return made
 
 
+def _pay(conn: Connection, bill: Bill, material: Material, now: dt.datetime) -> None:
+    """Record what was asked in the account of the session; one that is gone has none."""
+    if not has_session(conn, material.session_id):
+        return
+    turn = material.rows[-1].turn_id if material.rows else 0
+    for model, usage in bill.calls:
+        add_usage(
+            conn,
+            turn_id=turn,
+            session_id=material.session_id,
+            owner=material.owner,
+            model=model,
+            usage=usage,
+            now=now,
+        )
+
+
 def _counted(results: Sequence[Offered]) -> Learnt:
     return Learnt(
         stored=tuple(o.id for o in results if o.state == "stored"),
         known=sum(o.state in ("known", "storm") for o in results),
         waiting=sum(o.state == "compare" for o in results),
-    )
-
-
-def _refresh_job(material: Material) -> Job:
-    return Job(material.owner, "refresh", {"session": material.session_id}, material.scope)
-
-
-def _compare_job(new: NewMemory) -> Job:
-    body = {
-        "kind": new.kind,
-        "text": new.text,
-        "source": new.source,
-        "codes": list(new.codes),
-        "credibility": new.credibility,
-        "topic_key": new.topic_key,
-        "meta": new.meta,
-    }
-    return Job(new.owner, "compare", body, new.scope)
-
-
-def _from_body(job: Job) -> NewMemory:
-    body = job.body
-    return NewMemory(
-        job.owner,
-        body["kind"],
-        body["text"],
-        body["source"],
-        job.scope,
-        tuple(body["codes"]),
-        body["credibility"],
-        body["topic_key"],
-        body["meta"],
     )
