@@ -32,8 +32,10 @@ from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
 from gateway.notes import SessionNotes
 from gateway.portfolio import StoredPortfolio
+from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
 from gateway.redact import Redactor
+from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.schema import open_database
@@ -42,6 +44,7 @@ from gateway.settings import Settings
 from gateway.team_house import TeamHouse
 from gateway.toolbox import toolbox
 from gateway.turns import Turns
+from gateway.upkeep import MemoryUpkeep
 from gateway.waiting import AskingLanes
 from gateway.web_host import GatewayWebHost
 from swarm_presets.loader import load_folder
@@ -65,7 +68,7 @@ class Core:
     timer: Timer
     expiry: Expiry
     desk: LocalDesk
-    learning: Learning
+    memory: Remembering
     budgets: Budgets
 
 
@@ -108,6 +111,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
     taught_by = teachers(models, settings.models.fallback) if settings.memory.enabled else nobody
     learning = Learning(db, clock, learner(db, clock, redactor), taught_by)
+    memory = _remembering(settings, db, clock, learning)
     turns = Turns(
         db=db,
         clock=clock,
@@ -129,7 +133,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         groups=settings.groups,
         asking=asking,
         asked=expiry.changed,
-        spoke=learning.after,
+        spoke=memory.after,
         redactor=redactor,
         policy=settings.context.policy,
         budgets=budgets,
@@ -167,9 +171,17 @@ def _wire(settings: Settings, db: Database) -> Core:
         timer,
         expiry,
         desk,
-        learning,
+        memory,
         budgets,
     )
+
+
+def _remembering(
+    settings: Settings, db: Database, clock: SystemClock, learning: Learning
+) -> Remembering:
+    indexer = RecallIndexer(db) if settings.memory.enabled else None
+    upkeep = MemoryUpkeep(db, clock) if settings.memory.keeps_order else None
+    return Remembering(learning, indexer, upkeep)
 
 
 def _recaller(db: Database, clock: SystemClock, turns: Turns) -> Recaller:

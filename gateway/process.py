@@ -21,7 +21,6 @@ from gateway.problems import OperatorError
 from gateway.retention import Keeper
 from gateway.settings import Settings
 from gateway.talk import converse, dial, near
-from gateway.upkeep import MemoryUpkeep
 
 log = logging.getLogger(__name__)
 GRACE_S = 10.0
@@ -58,7 +57,6 @@ async def _serve(
         settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
     )
     keeper = Keeper(core.db, core.clock, settings.retention)
-    minder = MemoryUpkeep(core.db, core.clock)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
@@ -69,10 +67,8 @@ async def _serve(
         await core.expiry.start()
         await core.engine.start()
         await core.timer.start()
-        await core.learning.start()
+        await core.memory.start()
         await keeper.start()
-        if settings.memory.keeps_order:
-            await minder.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -90,13 +86,12 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
-        await minder.stop()
         await keeper.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
-        await core.learning.stop()
+        await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await front.server.stop()
@@ -163,7 +158,7 @@ async def chat(
         await core.expiry.start()
         await core.engine.start()
         await core.timer.start()
-        await core.learning.start()
+        await core.memory.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
@@ -171,7 +166,7 @@ async def chat(
         await core.expiry.stop()
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
-        await core.learning.stop()
+        await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await core.models.close()

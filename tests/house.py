@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
+from agent_core.memory.recall import OwnRecall
 from agent_core.models.scripted import ScriptedModel
 from agent_core.ports import Model
 from agent_core.runtime.session import Services
@@ -30,7 +31,11 @@ from gateway.intake import Intake
 from gateway.learning import Learning, learner
 from gateway.model_house import ModelHouse
 from gateway.notes import SessionNotes
+from gateway.portfolio import StoredPortfolio
+from gateway.recall_indexer import RecallIndexer
+from gateway.recalled import Recaller
 from gateway.redact import Redactor
+from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.sender import Sender
@@ -172,11 +177,21 @@ class House:
         self.learning = Learning(
             db, self.clock, learner(db, self.clock, Redactor()), self._teachers, self._nap
         )
-        self.turns.spoke = lambda begun: self.learning.spoke(
-            begun.session_id, lane_id=begun.lane.id, private=begun.lane.private
-        )
+        self.indexer = RecallIndexer(db)
+        self.turns.spoke = Remembering(self.learning, self.indexer).after
         self.runner = TurnRunner(
-            self.turns, self.commands, scheduled=self.timer.wake, left=self.learning.wake
+            self.turns,
+            self.commands,
+            scheduled=self.timer.wake,
+            left=self.learning.wake,
+            recaller=Recaller(
+                db,
+                self.clock,
+                StoredPortfolio(db),
+                OwnRecall(db),
+                self.turns.known,
+                lambda lane: self.settings.groups.is_lite(lane.address, private=lane.private),
+            ),
         )
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep

@@ -11,7 +11,7 @@ from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Message, NewRow, Row, RowKind, Text
-from gateway import albums, conversation, identity, inbox, questions
+from gateway import albums, conversation, identity, inbox, memory_signals, questions
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine import late
@@ -151,6 +151,8 @@ def _begin_new(
     if compacts:
         row = compact_row(item, way.rest)
     begun = _open(conn, lane, item, preset(lane), now, earlier, row, person)
+    if found is not None:
+        memory_signals.injected(conn, person.principal, found.meta.get("recalled", ()), now)
     return replace(begun, found=found)
 
 
