@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from gateway.cli import memory_upkeep
 from gateway.cli.config import settings_for
 from gateway.cli.options import Config, Json
 from gateway.cli.output import err, finish, out, show, show_one
@@ -14,12 +15,11 @@ from gateway.cli.output import err, finish, out, show, show_one
 if TYPE_CHECKING:
     from sqlalchemy import Connection
 
-    from gateway.settings import Settings
-    from gateway.upkeep import Plan
 
 app = typer.Typer(help="What is remembered of a person.", no_args_is_help=True)
+app.command("gc")(memory_upkeep.collect)
+app.command("check")(memory_upkeep.check)
 _COLUMNS = ("id", "kind", "state", "level", "codes", "created_at", "text")
-_GC_COLUMNS = ("id", "owner", "kind", "act", "importance", "why")
 LINE_CHARS = 100
 User = Annotated[
     str,
@@ -167,34 +167,6 @@ def forget(
     raise typer.Exit(finish(command))
 
 
-@app.command("gc")
-def collect(
-    user: Annotated[str | None, typer.Option("--user", metavar="ID", help="One person's.")] = None,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run/--apply", help="Show what would be done, or do it.")
-    ] = True,
-    as_json: Json = False,
-    config: Config = None,
-) -> None:
-    """What the daily upkeep would archive and shorten now; nothing is changed without --apply."""
-
-    def command() -> int:
-        settings = settings_for(config)
-        if not settings.memory.keeps_order:
-            err(
-                "swarmgate: the daily upkeep is off (memory.enabled, memory.tiers); this is by hand"
-            )
-        if dry_run:
-            rows = [row for plan in _kept(settings, user, apply=False) for row in _plan_rows(plan)]
-            show(rows, _GC_COLUMNS, as_json=as_json, empty="nothing is due")
-            return 0
-        done = _kept(settings, user, apply=True)
-        show_one(done, ", ".join(f"{name} {n}" for name, n in done.items()), as_json=as_json)
-        return 0
-
-    raise typer.Exit(finish(command))
-
-
 def _with_owner(config: Path | None, user: str, work: Any) -> Any:
     """`work(conn, owner)` in one transaction; linked identities have one owner."""
     from gateway.cli.admin import transact
@@ -254,57 +226,6 @@ def _forget_all(config: Path | None, user: str, *, as_json: bool) -> int:
         err(f"swarmgate: {report.left} rows of {user} are left; report this as a defect")
         return 1
     return 0
-
-
-def _kept(settings: "Settings", user: str | None, *, apply: bool) -> Any:
-    """The plans of the upkeep, or what it did."""
-    import asyncio
-
-    from gateway import preflight
-    from gateway.cli.admin import url_for
-    from gateway.clock import SystemClock
-    from gateway.identity import principal_of
-    from gateway.schema import open_database
-    from gateway.upkeep import MemoryUpkeep
-
-    preflight.require(settings.data_dir)
-    settings.data_dir.mkdir(parents=True, exist_ok=True)
-
-    async def once() -> Any:
-        database = await open_database(url_for(settings))
-        try:
-            minder = MemoryUpkeep(database, SystemClock())
-            owner = await database.read(lambda conn: principal_of(conn, user)) if user else None
-            return await (minder.sweep(owner) if apply else minder.plans(owner))
-        finally:
-            await database.close()
-
-    return asyncio.run(once())
-
-
-def _plan_rows(plan: "Plan") -> list[dict[str, object]]:
-    rows: list[dict[str, object]] = [
-        {
-            "id": action.id,
-            "owner": plan.owner,
-            "kind": action.kind,
-            "act": action.act,
-            "importance": round(action.importance, 4),
-            "why": action.why,
-        }
-        for action in plan.actions
-    ]
-    return rows + [
-        {
-            "id": item.id,
-            "owner": plan.owner,
-            "kind": item.kind,
-            "act": item.level,
-            "importance": None,
-            "why": f"{len(item.before)} → {len(item.after)} characters",
-        }
-        for item in plan.shorter
-    ]
 
 
 def _write_private(file: Path, text: str) -> None:

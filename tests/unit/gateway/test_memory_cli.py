@@ -178,3 +178,19 @@ def test_it_works_beside_a_running_engine(swarmgate: Command) -> None:
             await db.close()
 
     asyncio.run(run())
+
+
+def test_check_prints_the_self_check(swarmgate: Command) -> None:
+    """OBS-2."""
+    filled(swarmgate.folder)
+    rows = swarmgate.json("memory", "check")
+    assert [row["id"] for row in rows] == [
+        "switch",
+        "system_text_static",
+        "memory_limited",
+        "disclosed_progressively",
+        "nothing_unread",
+        "views_kept",
+    ]
+    assert all(row["ok"] for row in rows)
+    assert "memory is on" in swarmgate("memory", "check")

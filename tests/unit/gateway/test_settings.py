@@ -218,7 +218,7 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
             "version: 1\nmodels: {transcriber: anthropic/x, providers: {anthropic: {api_key: k}}}\n",
             "2:23: models.transcriber: the provider of anthropic/x does not transcribe",
         ),
-        ("version: 1\nmemory: {enabled: no}\n", "is not supported by this version"),
+        ("version: 1\nmemory: {gc: true}\n", "memory.gc: unknown key"),
         ("version: 1\nschedules: [{at: noon}]\n", "schedules: is not supported by this version"),
         ("version: 1\nmodels: {default: gpt}\n", "2:19: models.default: 'gpt' is not a model"),
         ("version: 1\nmodels: {default: opnai/x}\n", "no provider 'opnai'; did you mean openai?"),
