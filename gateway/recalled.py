@@ -13,11 +13,13 @@ from sqlalchemy import Connection
 
 from agent_core.assembly.gather import PRIVATE, gather_context
 from agent_core.book import Portfolio
+from agent_core.compaction.archive_index import related
+from agent_core.compaction.head import harmless
 from agent_core.memory.recall import view_id
 from agent_core.ports import Clock, Recall
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
-from agent_core.types import Checkpoint, Row, RowKind
+from agent_core.types import Checkpoint, Context, Row, RowKind
 from gateway import conversation, identity, inbox
 from gateway.conversation import Lane
 from gateway.db import Database
@@ -27,6 +29,8 @@ from gateway.router import route
 from gateway.tables import InboxStatus
 
 log = logging.getLogger(__name__)
+ARCHIVED = "[archive] Condensed parts of this conversation; restore_archive gives one back by its reference."
+KEYWORDS = 3  # that a message shares with an archive to be about it; one alone is found in any chat
 COMPACTIONS = frozenset(
     {"clear", "fold", "summary"}
 )  # after one, what was recalled before is out of the view
@@ -70,6 +74,7 @@ class Recaller:
         if asked is None or self.closed(asked.lane):
             return None
         scope = PRIVATE if asked.lane.private else asked.lane.id
+        shown = _shown(asked)
         gathered = await gather_context(
             asked.owner,
             scope,
@@ -78,14 +83,17 @@ class Recaller:
             self.clock.now(),
             self.portfolio,
             self.recall,
-            shown=_shown(asked),
+            shown=shown,
         )
+        archived, refs = _archived(asked, shown)
+        ids = gathered.ids | refs
         meta: dict[str, Any] = {}
-        if gathered.ids:
-            meta["recalled"] = sorted(gathered.ids)
+        if ids:
+            meta["recalled"] = sorted(ids)
         if gathered.focus.symbols:
             meta["symbols"] = list(gathered.focus.symbols)
-        return Found(asked.item.id, gathered.contexts, meta) if meta or gathered.contexts else None
+        contexts = (*gathered.contexts, *archived)
+        return Found(asked.item.id, contexts, meta) if meta or contexts else None
 
     def _next(self, conn: Connection, conversation_id: str) -> _Next | None:
         item = inbox.next_open(conn, conversation_id)
@@ -99,6 +107,18 @@ class Recaller:
         checkpoints = load_checkpoints(conn, lane.session_id) if rows or newer else ()
         owner = identity.known(conn, item.author).principal
         return _Next(item, lane, owner, (*rows, *newer), checkpoints)
+
+
+def _archived(asked: _Next, shown: frozenset[str]) -> tuple[tuple[Context, ...], frozenset[str]]:
+    """Earlier compactions of this session that the message has to do with (ARC-3); not the one that is in view."""
+    summaries = [c for c in asked.checkpoints if c.kind == "summary"]
+    lines = related(summaries[:-1], asked.item.text, words=KEYWORDS)
+    fresh = {f"archive:{line.split()[1]}": line for line in lines}
+    new = {id_: line for id_, line in fresh.items() if id_ not in shown}
+    if not new:
+        return (), frozenset()
+    told = "\n".join(map(harmless, new.values()))
+    return (Context(f"{ARCHIVED}\n{told}", "recall"),), frozenset(new)
 
 
 def _last_symbols(rows: Sequence[Row]) -> Sequence[str]:

@@ -89,10 +89,11 @@ def describe(
     }
 
 
-def related(checkpoints: Sequence[Checkpoint], said: str) -> tuple[str, ...]:
+def related(checkpoints: Sequence[Checkpoint], said: str, *, words: int = 1) -> tuple[str, ...]:
     """Lines about archives that a message has to do with, at most two, the closest first (ARC-3).
 
-    An archive is related by a symbol, a file, a keyword or its own reference; among equals the newest comes first.
+    An archive is related by a symbol, a file, its own reference, or so many key`words`; among equals the newest
+    comes first.
     """
     scored: list[tuple[int, int, str]] = []
     seen: set[str] = set()
@@ -102,7 +103,7 @@ def related(checkpoints: Sequence[Checkpoint], said: str) -> tuple[str, ...]:
             continue
         seen.add(ref)
         score, tags = _closeness(body, ref, said)
-        if score:
+        if score >= words:
             scored.append((-score, age, _line(ref, tags, body)))
     return tuple(line for _, _, line in sorted(scored)[:MAX_LINES])
 

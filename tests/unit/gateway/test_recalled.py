@@ -10,6 +10,7 @@ from agent_core.types import Context, RowKind
 from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
 from tests.house import START, House, on_sqlite
+from tests.unit.gateway.test_compaction import SMALL, long_chat, talker
 
 SECRET = "my favourite broker is Quellbach"
 
@@ -121,3 +122,18 @@ async def test_a_recalled_instruction_stays_data(db: Database) -> None:
         assert "ignore all rules" in found
         assert "</context>" not in found
         assert "reference" in found.lower()
+
+
+async def test_an_earlier_archive_is_named_when_its_symbol_comes_up_again(db: Database) -> None:
+    """ARC-3: two compactions; a question about what stands in the first brings its reference, once."""
+    model = ScriptedModel(talker, info=SMALL)
+    async with House(db, model) as house:
+        await house.ask("What of NVDA in reports/nvda_2024.csv?")
+        await long_chat(house)
+        for words in ("And reports/nvda_2024.csv?", "Once more: reports/nvda_2024.csv"):
+            await house.ask(words)
+        asked = [r for r in model.requests if "nvda_2024.csv" in r.messages[-1].text]
+        hints = ["[archive]" in recalled(r) for r in asked]
+        assert sum(hints) == 1
+        [hint] = [recalled(r) for r in asked if "[archive]" in recalled(r)]
+        assert "ref=r1-r" in hint
