@@ -32,6 +32,7 @@ from gateway.local_decisions import LocalDesk
 from gateway.model_house import ModelHouse
 from gateway.notes import SessionNotes
 from gateway.portfolio import StoredPortfolio
+from gateway.preset_watch import PresetWatch
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
 from gateway.redact import Redactor
@@ -41,13 +42,12 @@ from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
-from gateway.team_house import TeamHouse
+from gateway.team_house import TeamHouse, load_presets
 from gateway.toolbox import toolbox
 from gateway.turns import Turns
 from gateway.upkeep import MemoryUpkeep
 from gateway.waiting import AskingLanes
 from gateway.web_host import GatewayWebHost
-from swarm_presets.loader import load_folder
 
 log = logging.getLogger(__name__)
 OWNER = "me"  # the person whom the printed code logs in
@@ -70,6 +70,7 @@ class Core:
     desk: LocalDesk
     memory: Remembering
     budgets: Budgets
+    presets: PresetWatch
 
 
 async def build(settings: Settings) -> Core:
@@ -173,6 +174,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         desk,
         memory,
         budgets,
+        PresetWatch(teams, settings.presets_dir, lambda: load_presets(settings, registry)),
     )
 
 
@@ -202,8 +204,7 @@ def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
 
 
 def _teams(settings: Settings, registry: Registry) -> TeamHouse:
-    models = frozenset(f"{provider}/*" for provider in settings.models.providers)
-    presets = load_folder([settings.presets_dir], tools=registry.names, models=models)
+    presets = load_presets(settings, registry)
     for problem in presets.problems:
         log.warning(
             "preset_problem",

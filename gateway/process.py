@@ -69,6 +69,7 @@ async def _serve(
         await core.timer.start()
         await core.memory.start()
         await keeper.start()
+        await core.presets.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -86,6 +87,7 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
+        await core.presets.stop()
         await keeper.stop()
         await core.timer.stop()
         await core.expiry.stop()

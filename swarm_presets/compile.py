@@ -5,18 +5,30 @@ import json
 from dataclasses import dataclass, fields, replace
 
 from agent_core.runtime.policy import DEFAULTS
-from agent_core.runtime.team import Agent, Delegation, Limits, Policy, Status, Team
+from agent_core.runtime.team import (
+    Agent,
+    Delegation,
+    Grounding,
+    Limits,
+    OutputContract,
+    Policy,
+    Status,
+    Team,
+)
 from swarm_presets import prompts
+from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
-from swarm_presets.schema import (
-    AgentLimits,
+from swarm_presets.schema import PresetFile
+from swarm_presets.schema_workers import (
     AgentPart,
+    ContextPart,
     DelegationPart,
+    GroundingPart,
+    LimitsPart,
     ModelAlias,
+    OutputPart,
     PoliciesPart,
     PolicyPart,
-    PresetFile,
-    RunLimits,
     SupervisorPart,
 )
 
@@ -25,6 +37,8 @@ AGENT_LIMITS = Limits()
 SUPERVISOR_LIMITS = Limits(time=600.0, tool_rounds=15, output_tokens=8_000)
 _BOUNDS = tuple(field.name for field in fields(Limits))
 _TOOLS = "fallback_to_direct_tools"
+# Where another model may do better: not what is finished, denied, cancelled or paid out.
+_MAY_SWITCH = frozenset({Status.EMPTY, Status.INVALID_OUTPUT, Status.TIMEOUT, Status.ERROR})
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +61,8 @@ def compile_team(tree: Mapping) -> Team:
     preset = PresetFile.model_validate(plain(tree))
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
     models = _Models(aliases)
-    supervisor = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
+    lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
+    supervisor = replace(lead, require=require(preset.require))
     agents = {
         name: _agent(name, part, models, supervisor, tree)
         for name, part in (preset.agents or {}).items()
@@ -73,12 +88,14 @@ def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
         tools=_names(part.tools),
         model=models.name(part.model),
         effort=models.effort(part.model),
-        limits=_limits(part.limits or RunLimits(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+        limits=_limits(part.limits or LimitsPart(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+        output=_output(part.output or OutputPart()),
+        grounding=_grounding(part.grounding or GroundingPart()),
     )
 
 
 def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree: Mapping) -> Agent:
-    context = part.context.from_supervisor if part.context else None
+    context = part.context or ContextPart()
     return Agent(
         id=name,
         role=part.role or name,
@@ -88,14 +105,54 @@ def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree:
         description=part.description or "",
         model=models.name(part.model),
         effort=models.effort(part.model),
-        limits=_limits(part.limits or AgentLimits(), AGENT_LIMITS, supervisor.limits.time),
+        limits=_limits(part.limits or LimitsPart(), AGENT_LIMITS, supervisor.limits.time),
         concurrency=part.concurrency or 1,
-        context=context or "brief",
-        policy=_policies(part.policy or PoliciesPart(), models, supervisor),
+        context=context.from_supervisor or "brief",
+        from_agents=tuple(context.from_agents or ()),
+        on_overflow=context.on_overflow or "keep_recent",
+        output=_output(part.output or OutputPart()),
+        grounding=_grounding(part.grounding or GroundingPart()),
+        policy=_spared(part, models, _policies(part.policy or PoliciesPart(), models, supervisor)),
     )
 
 
-def _limits(part: RunLimits, default: Limits, longest: float) -> Limits:
+def _output(part: OutputPart) -> OutputContract:
+    default = OutputContract()
+    return OutputContract(
+        format=part.format or default.format,
+        schema=part.schema_,
+        render=part.render or "",
+        max_repairs=default.max_repairs if part.max_repairs is None else part.max_repairs,
+        attach=None if part.attach is None else tuple(part.attach),
+    )
+
+
+def _grounding(part: GroundingPart) -> Grounding:
+    default = Grounding()
+    return Grounding(
+        numbers=part.numbers or default.numbers,
+        tolerance=default.tolerance if part.tolerance is None else part.tolerance,
+        citations=part.citations or default.citations,
+        max_repairs=default.max_repairs if part.max_repairs is None else part.max_repairs,
+    )
+
+
+def _spared(
+    part: AgentPart, models: _Models, policies: dict[Status, Policy]
+) -> dict[Status, Policy]:
+    """The agent's own fallback model for each way to fail whose policy names none."""
+    if part.fallback_model is None:
+        return policies
+    spare = models.name(part.fallback_model)
+    return {
+        status: replace(policy, fallback_model=spare)
+        if status in _MAY_SWITCH and policy.fallback_model is None
+        else policy
+        for status, policy in policies.items()
+    }
+
+
+def _limits(part: LimitsPart, default: Limits, longest: float) -> Limits:
     """What is written over what is not; a default time gives way to a shorter one that is written."""
     written = {name: v for name in _BOUNDS if (v := getattr(part, name, None)) is not None}
     time = written.get("time", min(default.time, longest))

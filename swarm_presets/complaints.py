@@ -5,8 +5,11 @@ from typing import Any
 
 from pydantic_core import ErrorDetails
 
+from swarm_presets.part import FIELD_NAME
 from swarm_presets.positions import KEY_STEP, Leaf, Listing, Mapping, Node, Path, find, key_span
 from swarm_presets.problems import Problem, problem, suggest
+from swarm_presets.scalars import MODEL_NAME, TOOL_NAME
+from swarm_presets.schema_rules import APPROVER, AS_OF, CRON, PLACE
 
 MAX_SHOWN = 40  # characters of a wrong value that are repeated
 
@@ -21,12 +24,27 @@ _KINDS = {
     "dict_type": ("a map", "write `key: value` lines, indented"),
     "model_type": ("a map", "write `key: value` lines, indented"),
 }
+# pattern of a text -> what it must be, and how that is written
+_FORMS = {
+    AS_OF: ("not a day", "write `now`, a day such as `2012-06-29`, or `{{ inputs.as_of }}`"),
+    APPROVER: ("not an approver", "write `requester`, `admin`, `role:…` or `user:…`"),
+    CRON: ("not a cron line", 'write five fields, such as `"30 9 * * 1-5"`'),
+    PLACE: ("not a chat", "write platform and id, such as `telegram:123`"),
+    FIELD_NAME: ("not the name of a field", "write letters, digits, `_`, `.` and `-`"),
+    TOOL_NAME: ("not the name of a tool", "write letters, digits, `_`, `.` and `-`"),
+    MODEL_NAME: (
+        "not the name of a model",
+        "write an alias, `auto`, `demo` or `<provider>/<model>`",
+    ),
+}
 _BOUNDS = {
     "greater_than_equal": ("ge", "at least {}"),
     "less_than_equal": ("le", "at most {}"),
     "greater_than": ("gt", "more than {}"),
     "less_than": ("lt", "less than {}"),
     "string_too_short": ("min_length", "at least {} character"),
+    "too_short": ("min_length", "at least {} in the list"),
+    "too_long": ("max_length", "at most {} in the list"),
     "string_too_long": ("max_length", "at most {} characters; long prompts belong in a file"),
 }
 
@@ -55,22 +73,34 @@ _NAME_CURE = "begin with a letter a-z; then letters, digits, `-` and `_`"
 
 def _wrong(kind: str, shown: str, context: dict[str, Any], node: Node) -> tuple[str, str]:
     """Message and cure for a value of the right type that is not allowed."""
+    if (known := _said(kind, shown)) is not None:
+        return known
     if kind == "literal_error":
         allowed = re.findall(r"[\w-]+", str(context["expected"]).replace(" or ", " "))
         text = node.text if isinstance(node, Leaf) else ""
         return f"{shown} is not allowed here", suggest(text, allowed, "remove it")
-    if kind == "tokens":
-        cure = "write a whole number, or one with k or M, such as `20k`"
-        return f"{shown} is not a number of tokens", cure
-    if kind == "duration_zero":
-        return f"{shown} is too short", "more than nothing, such as `1s`"
     if kind == "string_pattern_mismatch":
-        return f"{shown} is no name", _NAME_CURE
+        wanted, cure = _FORMS.get(str(context.get("pattern")), ("no name", _NAME_CURE))
+        return f"{shown} is {wanted}", cure
     if kind in _BOUNDS:
         name, words = _BOUNDS[kind]
         subject = shown if shown != "``" else "an empty text"
         return f"{subject} is not allowed here", words.format(context[name])
     return f"{shown} is not allowed here", "write another value"
+
+
+def _said(kind: str, shown: str) -> tuple[str, str] | None:
+    """Message and cure for the kinds of complaint that need nothing but the value."""
+    match kind:
+        case "tokens":
+            cure = "write a whole number, or one with k or M, such as `20k`"
+            return f"{shown} is not a number of tokens", cure
+        case "duration_zero":
+            return f"{shown} is too short", "more than nothing, such as `1s`"
+        case "scalar":
+            return f"{shown} is not one value", "write text, a number, `true` or `false`"
+        case _:
+            return None
 
 
 def _key(path: Path) -> str:

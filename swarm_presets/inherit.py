@@ -1,14 +1,16 @@
 """What a preset inherits: its parents left to right, then its own file; and `defaults` for each agent.
 
-Maps are merged key by key, scalars and lists replace, `null` removes, `tools: {add, remove}` edits the inherited list
-(guide "presets", 7). Each value keeps the place where it was written.
+Maps are merged key by key, scalars and lists replace, `null` removes, `tools: {add, remove}` edits the inherited list,
+`approvals` and `sealed` only grow (guide "presets", 7). Each value keeps the place where it was written.
 """
 
 from collections.abc import Iterator
 
+from swarm_presets.parts import leaves
 from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Unknown, at
 from swarm_presets.problems import Problem, problem, suggest
 
+APPENDED = frozenset({"approvals", "sealed"})
 # What a preset says about itself; a parent's title or description would be wrong on its child.
 OWN_KEYS = frozenset({"version", "name", "title", "description", "extends", "abstract"})
 
@@ -22,7 +24,26 @@ def inherited(parent: Mapping) -> Mapping:
 def merge(parent: Mapping, child: Mapping) -> tuple[Mapping, list[Problem]]:
     """The child over the parent, and what the child edits without there being such a thing."""
     problems: list[Problem] = []
-    return _merged(parent, child, problems), problems
+    merged = _merged(parent, child, problems)
+    for key in APPENDED & parent.entries.keys():
+        own = child.entries.get(key)
+        grown = _appended(key, parent.entries[key], own, problems)
+        merged = Mapping({**merged.entries, key: grown}, merged.span)
+    return merged, problems
+
+
+def _appended(key: str, old: Entry, own: Entry | None, problems: list[Problem]) -> Entry:
+    """A list that only grows: the parent's items, then the child's own, each once."""
+    if own is None or isinstance(old.node, Unknown) or isinstance(own.node, Unknown):
+        return old if own is None else own
+    if not isinstance(own.node, Listing) or not isinstance(old.node, Listing):
+        message = f"`{key}` of a parent cannot be removed"
+        cure = f"leave `{key}` out; what is inherited stays"
+        problems.append(problem("SW305", message, own.key, cure, other=old.node.span))
+        return old
+    items = {(i.span.source, i.span.line, i.span.column): i for i in old.node.items}
+    items |= {(i.span.source, i.span.line, i.span.column): i for i in own.node.items}
+    return Entry(own.key, Listing(tuple(items.values()), own.node.span))
 
 
 def with_defaults(tree: Mapping) -> Mapping:
@@ -53,13 +74,13 @@ def empty_values(tree: Mapping) -> Iterator[Problem]:
             yield problem("SW105", f"`{key}` has no value", entry.key, cure)
 
 
-def _nulls(node: Node) -> Iterator[tuple[Mapping, str, Entry]]:
+def _nulls(node: Node, above: str = "") -> Iterator[tuple[Mapping, str, Entry]]:
     if isinstance(node, Mapping):
         for key, entry in node.entries.items():
             if isinstance(entry.node, Leaf) and entry.node.value is None:
                 yield node, key, entry
-            else:
-                yield from _nulls(entry.node)
+            elif (above, key) != ("output", "schema"):  # a JSON Schema may speak of null
+                yield from _nulls(entry.node, key)
 
 
 def _merged(parent: Mapping, child: Mapping, problems: list[Problem]) -> Mapping:
@@ -96,10 +117,3 @@ def _edited(old: Node | None, edit: Mapping, problems: list[Problem]) -> Node:
     for leaf in leaves(edit.get("add")):
         tools.setdefault(leaf.text, leaf)
     return Listing(tuple(tools.values()), edit.span)
-
-
-def leaves(node: Node | None) -> list[Leaf]:
-    """The scalars of a list, or a scalar by itself; nothing for anything else."""
-    if isinstance(node, Listing):
-        return [item for item in node.items if isinstance(item, Leaf)]
-    return [node] if isinstance(node, Leaf) else []

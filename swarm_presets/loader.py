@@ -5,22 +5,25 @@ not quietly something else.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path
 
 from agent_core.runtime.team import Team
-from swarm_presets.check import Known, check
+from swarm_presets.check import check, is_abstract, last_stage
 from swarm_presets.compile import compile_team
 from swarm_presets.positions import Leaf, Mapping, Source, Span
 from swarm_presets.problems import Problem, in_order, problem
+from swarm_presets.references import Known
 from swarm_presets.resolve import Document, Documents
 from swarm_presets.scalars import PRESET_NAME
 from swarm_presets.shape import check_shape
-from swarm_presets.syntax import parse
+from swarm_presets.syntax import MAX_CHARACTERS, parse
 
+MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 takes at most four bytes for a character
+_NAME_LINE = re.compile(r"^name:[ ]*[\"']?([a-z][a-z0-9_-]{0,63})[\"']?[ ]*(?:#.*)?$", re.MULTILINE)
 SUFFIXES = (".yaml", ".yml")
 
 
@@ -31,6 +34,8 @@ class PresetSet:
     `teams` holds the presets without an error, by name; `broken` the names that a file claims but no team has;
     `abstract` the names that exist only to be extended. `problems` has each finding once, ordered by file and line;
     `found` has for each preset what stops it, findings in its parents included.
+    `trees` holds each preset without an error, abstract ones too, with everything that it inherits; `files` the path
+    of the file behind each name.
     """
 
     teams: dict[str, Team] = field(default_factory=dict)
@@ -38,6 +43,8 @@ class PresetSet:
     broken: frozenset[str] = frozenset()
     abstract: frozenset[str] = frozenset()
     found: dict[str, list[Problem]] = field(default_factory=dict)
+    trees: dict[str, Mapping] = field(default_factory=dict)
+    files: dict[str, str] = field(default_factory=dict)
 
 
 def load_folder(
@@ -45,7 +52,10 @@ def load_folder(
     *,
     tools: frozenset[str],
     models: frozenset[str] | None = None,
+    acting: frozenset[str] = frozenset(),
+    price: Callable[[str], tuple[float, float] | None] | None = None,
     shipped: bool = True,
+    schema_only: bool = False,
 ) -> PresetSet:
     """Load the shipped presets and those in the given folders (or single files); a later path wins by name.
 
@@ -55,29 +65,36 @@ def load_folder(
         paths: folders of `*.yaml` and `*.yml` files, or single files.
         tools: names of the tools that exist.
         models: `<provider>/<model>`, or `<provider>/*` for all of a provider; None: model names are not checked.
+        acting: the tools that change something outside and need an approval of the preset.
+        price: dollars for a million tokens in and out of a model, None where unknown; without it no price is checked.
         shipped: whether the presets that come with the package are part of the set.
+        schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`
+            stays empty.
     """
     layers = _layers([paths] if isinstance(paths, Path) else list(paths), shipped=shipped)
     documents = Documents(_document(source, layer) for layer, source in layers)
-    known = Known(tools, models)
+    known = Known(tools, models, acting, price)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}
-    abstract: set[str] = set()
+    trees: dict[str, Mapping] = {}
     for document in documents.current():
         problems, tree = _checked(documents, document, known)
+        if not _wrong(problems):
+            problems += last_stage(tree, known, schema_only=schema_only)
         found.setdefault(document.name, []).extend(problems)
-        if any(p.severity == "error" for p in problems):
+        if _wrong(problems):
             continue
-        if _is_abstract(tree):
-            abstract.add(document.name)
-        else:
+        trees[document.name] = tree
+        if not is_abstract(tree) and not schema_only:
             teams[document.name] = compile_team(tree)
     return PresetSet(
         teams=dict(sorted(teams.items())),
         problems=in_order(p for problems in found.values() for p in problems),
-        broken=frozenset(documents.names) - teams.keys() - abstract,
-        abstract=frozenset(abstract),
+        broken=frozenset(documents.names) - trees.keys(),
+        abstract=frozenset(name for name, tree in trees.items() if is_abstract(tree)),
         found={name: in_order(problems) for name, problems in sorted(found.items())},
+        trees=dict(sorted(trees.items())),
+        files={d.name: d.tree.span.source.path for d in documents.current()},
     )
 
 
@@ -93,9 +110,8 @@ def _checked(
     return [*document.problems, *resolved.problems, *later], resolved.tree
 
 
-def _is_abstract(tree: Mapping) -> bool:
-    abstract = tree.get("abstract")
-    return isinstance(abstract, Leaf) and abstract.value is True
+def _wrong(problems: list[Problem]) -> bool:
+    return any(p.severity == "error" for p in problems)
 
 
 def _layers(paths: list[Path], *, shipped: bool) -> Iterator[tuple[int, Source | Problem]]:
@@ -119,7 +135,12 @@ def _yaml_files(folder: Traversable) -> list[Traversable]:
 
 
 def _read(file: Traversable, name: str, folder: Traversable) -> Source | Problem:
+    path = str(file) if isinstance(file, Path) else name
+    empty = Source(name, (), folder, path)
     try:
+        if isinstance(file, Path) and file.stat().st_size > MAX_BYTES:
+            cause, cure = "the file is too large", "keep long prompts in files"
+            return problem("SW001", cause, Span(empty, 1, 1, 1), cure)
         text = file.read_text("utf-8-sig")
     except OSError as error:
         cause, cure = f"the file cannot be read: {error.strerror}", "check its permissions"
@@ -127,18 +148,18 @@ def _read(file: Traversable, name: str, folder: Traversable) -> Source | Problem
         cause, cure = "the file is not UTF-8 text", "save it as UTF-8"
     else:
         # Only what YAML takes for a line break is one, so that lines and columns agree with the parser's.
-        return Source(name, tuple(re.split(r"\r\n|[\n\r\x85\u2028\u2029]", text)), folder)
-    return problem("SW001", cause, Span(Source(name, ()), 1, 1, 1), cure)
+        return Source(name, tuple(re.split(r"\r\n|[\n\r\x85\u2028\u2029]", text)), folder, path)
+    return problem("SW001", cause, Span(empty, 1, 1, 1), cure)
 
 
 def _document(read: Source | Problem, layer: int) -> Document:
     if isinstance(read, Problem):
-        source = Source(read.file, ())
+        source = Source(read.file, (), None, read.path)
         return _unreadable(source, layer, [read])
     text = "\n".join(read.lines)
     root, problems = parse(text, read)
     if root is None:
-        return _unreadable(read, layer, problems)
+        return _unreadable(read, layer, problems, _said(text))
     tree, found = check_shape(root)
     written = root.get("name")
     name = written.text if isinstance(written, Leaf) else ""
@@ -147,9 +168,15 @@ def _document(read: Source | Problem, layer: int) -> Document:
     return Document(name, tree, layer, [*problems, *found])
 
 
-def _unreadable(source: Source, layer: int, problems: list[Problem]) -> Document:
+def _unreadable(source: Source, layer: int, problems: list[Problem], name: str = "") -> Document:
     empty = Mapping({}, Span(source, 1, 1, 1))
-    return Document(_stem(source.name), empty, layer, problems, readable=False)
+    return Document(name or _stem(source.name), empty, layer, problems, readable=False)
+
+
+def _said(text: str) -> str:
+    """The name that a text which is no YAML most likely gives itself, so that it stands for what was meant."""
+    found = _NAME_LINE.search(text[:MAX_CHARACTERS])
+    return found[1] if found else ""
 
 
 def _stem(name: str) -> str:

@@ -1,10 +1,10 @@
-"""What a whole preset must have, and what cannot hold together: SW104, SW301, SW303, SW306, SW307."""
+"""What a whole preset must have, and what cannot hold together: SW104, SW301, SW303, SW307."""
 
 from collections.abc import Iterator
 
 from agent_core.runtime.team import Status
-from swarm_presets.inherit import leaves
-from swarm_presets.parts import agents, policies
+from swarm_presets.circles import circles
+from swarm_presets.parts import agents, leaves, policies
 from swarm_presets.positions import Leaf, Listing, Mapping, Node, Span, Unknown, at
 from swarm_presets.problems import Problem, problem, suggest
 from swarm_presets.scalars import seconds
@@ -32,7 +32,7 @@ def meaning(tree: Mapping) -> Iterator[Problem]:
         for status, policy in policies(agent):
             yield from _policy(status, policy, _policy_key(agent, status))
             yield from _reach(tree, policy)
-    yield from _circles(tree)
+    yield from circles(tree)
 
 
 def _key(tree: Mapping, name: str) -> Span:
@@ -120,38 +120,3 @@ def _reach(tree: Mapping, policy: Mapping) -> Iterator[Problem]:
             message = f"fallback tool `{leaf.text}` is not one of the supervisor's tools"
             cure = suggest(leaf.text, allowed, "add it to `supervisor.tools`")
             yield problem("SW307", message, leaf.span, cure)
-
-
-def _circles(tree: Mapping) -> Iterator[Problem]:
-    """SW306: agents that hand a task on to each other without end."""
-    edges = {name: list(_hands_on(agent)) for name, agent in agents(tree)}
-    seen: set[str] = set()
-    for name in edges:
-        circle = [] if name in seen else _circle(name, edges)
-        if circle:
-            seen.update(leaf.text for leaf in circle)
-            way = " → ".join([name, *(leaf.text for leaf in circle)])
-            cure = "let one of them end with another next action"
-            yield problem("SW306", f"`delegate_to` goes in a circle: {way}", circle[0].span, cure)
-
-
-def _hands_on(agent: Mapping) -> Iterator[Leaf]:
-    for _, policy in policies(agent):
-        action = policy.get("next_action")
-        if isinstance(action, Leaf) and action.text == "delegate_to":
-            yield from leaves(policy.get("delegate_to"))
-
-
-def _circle(start: str, edges: dict[str, list[Leaf]]) -> list[Leaf]:
-    """The shortest way from an agent back to itself, as the names on it; empty when there is none."""
-    ways = [[leaf] for leaf in edges[start]]
-    reached: set[str] = set()
-    while ways:
-        way = ways.pop(0)
-        here = way[-1].text
-        if here == start:
-            return way
-        if here not in reached:
-            reached.add(here)
-            ways += [[*way, leaf] for leaf in edges.get(here, [])]
-    return []

@@ -18,11 +18,12 @@ KEY_STEP = "[key]"  # pydantic's last step when a key, not its value, is wrong
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One file: the name shown to people, its lines, and the folder in which its prompt files lie."""
+    """One file: the name shown to people, its lines, the folder in which its prompt files lie, and its own path."""
 
     name: str
     lines: tuple[str, ...]
     folder: Traversable | None = None
+    path: str = ""
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1; empty when there is none."""

@@ -12,6 +12,7 @@ from typing import Literal
 
 from swarm_presets.positions import Span
 
+MAX_LISTED = 24  # allowed words that are listed
 MAX_EXCERPT = 160  # characters of a line that are shown
 
 Severity = Literal["error", "warning"]
@@ -19,7 +20,10 @@ Severity = Literal["error", "warning"]
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """One finding. Lines and columns count from 1; `cure` is one line."""
+    """One finding. Lines and columns count from 1; `cure` is one line.
+
+    `file` is the name shown to people, `path` the file itself; `other` is the second place that a finding is about.
+    """
 
     code: str
     message: str
@@ -30,10 +34,18 @@ class Problem:
     severity: Severity = "error"
     length: int = field(default=1, compare=False)
     excerpt: str = field(default="", compare=False)
+    path: str = field(default="", compare=False)
+    other: Span | None = field(default=None, compare=False)
 
 
 def problem(
-    code: str, message: str, span: Span, cure: str, *, severity: Severity = "error"
+    code: str,
+    message: str,
+    span: Span,
+    cure: str,
+    *,
+    severity: Severity = "error",
+    other: Span | None = None,
 ) -> Problem:
     """A finding at a place."""
     return Problem(
@@ -46,6 +58,8 @@ def problem(
         severity=severity,
         length=span.length,
         excerpt=span.source.line(span.line),
+        path=span.source.path or span.source.name,
+        other=other,
     )
 
 
@@ -60,7 +74,8 @@ def suggest(word: str, known: Iterable[str], none: str) -> str:
     words = sorted(known)
     if match := nearest(word, words):
         return f"did you mean `{match}`?"
-    return f"allowed: {', '.join(words)}" if words else none
+    more = ", …" if len(words) > MAX_LISTED else ""
+    return f"allowed: {', '.join(words[:MAX_LISTED])}{more}" if words else none
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -81,6 +96,15 @@ def to_json(problems: Iterable[Problem]) -> str:
 
 
 def _block(p: Problem) -> str:
+    head = f"{p.severity}[{p.code}]: {_printable(p.message)}\n"
+    block = head + _excerpt(p, "-->")
+    if p.other is not None:
+        there = problem(p.code, "", p.other, "sealed here")
+        block += _excerpt(there, ":::")
+    return block
+
+
+def _excerpt(p: Problem, arrow: str) -> str:
     width = max(4, len(str(p.line)))
     shown, column = _window(p.excerpt, p.column)
     before, marked = shown[: column - 1], shown[column - 1 : column - 1 + p.length]
@@ -88,8 +112,7 @@ def _block(p: Problem) -> str:
     carets = "^" * (sum(map(_width, marked)) + p.length - len(marked))
     pad = "".join("\t" if c == "\t" else " " * _width(c) for c in before)
     return (
-        f"{p.severity}[{p.code}]: {_printable(p.message)}\n"
-        f"  --> {p.file}:{p.line}:{p.column}\n"
+        f"  {arrow} {p.file}:{p.line}:{p.column}\n"
         f"{p.line:>{width}} | {_printable(shown)}\n"
         f"{'':>{width}} | {pad}{carets} {_printable(p.cure)}\n"
     )

@@ -3,13 +3,15 @@
 from collections.abc import Iterator
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from pathlib import PurePosixPath
+from pathlib import Path, PurePosixPath
 
 from swarm_presets.positions import Source
 
 MAX_PROMPT = 40_000  # characters; the same bound as for a prompt inside the file
+_MAX_BYTES = 4 * MAX_PROMPT  # UTF-8 takes at most four bytes for a character
 
 SUPERVISOR = "prompts/supervisor.md"  # for a supervisor that has none of its own
+_INSIDE = "write a path inside the presets folder"
 
 
 def shipped(name: str) -> str:
@@ -18,13 +20,17 @@ def shipped(name: str) -> str:
 
 
 def read(source: Source, name: str) -> str:
-    """The text of a prompt file. Raises ValueError with the reason when there is no such text."""
+    """The text of a prompt file. Raises ValueError with the reason when there is no such text.
+
+    Links may lead anywhere inside the presets folder, and nowhere else.
+    """
     path = PurePosixPath(name)
-    if path.is_absolute() or ".." in path.parts or "\\" in name:
-        raise ValueError("write a path inside the presets folder")
+    if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
+        raise ValueError(_INSIDE)
     for folder in _folders(source):
         found = folder.joinpath(*path.parts)
         if found.is_file():
+            _check_place(folder, found)
             return _text(found)
     raise ValueError("put it beside the preset, or correct the path")
 
@@ -33,6 +39,14 @@ def _folders(source: Source) -> Iterator[Traversable]:
     if source.folder is not None:
         yield source.folder
     yield files("swarm_presets")
+
+
+def _check_place(folder: Traversable, found: Traversable) -> None:
+    if isinstance(folder, Path) and isinstance(found, Path):
+        if not found.resolve().is_relative_to(folder.resolve()):
+            raise ValueError("it is a link to a file outside the presets folder")
+        if found.stat().st_size > _MAX_BYTES:
+            raise ValueError(f"at most {MAX_PROMPT} characters")
 
 
 def _text(found: Traversable) -> str:

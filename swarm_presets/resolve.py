@@ -1,11 +1,13 @@
 """The set of preset files as a whole: which file a name means, and what each inherits (SW201, SW207, SW306)."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from swarm_presets.inherit import empty_values, inherited, leaves, merge, with_defaults
-from swarm_presets.positions import Leaf, Mapping
+from swarm_presets.inherit import empty_values, inherited, merge, with_defaults
+from swarm_presets.parts import leaves
+from swarm_presets.positions import Leaf, Mapping, key_span
 from swarm_presets.problems import Problem, nearest, problem, suggest
+from swarm_presets.sealed import loosened, unknown_seals
 from swarm_presets.shape import top
 
 
@@ -31,6 +33,12 @@ class Resolved:
     bare: Mapping
     complete: bool
     problems: list[Problem]
+
+
+def _guessed(parent: Resolved) -> Resolved:
+    """A parent that was probably meant, without its approvals: consent is never guessed."""
+    kept = {key: entry for key, entry in parent.bare.entries.items() if key != "approvals"}
+    return replace(parent, bare=Mapping(kept, parent.bare.span))
 
 
 class Documents:
@@ -84,9 +92,13 @@ class Documents:
         for leaf in leaves(document.tree.get("extends")):
             parent = self._parent(document, leaf, problems)
             if parent:
-                base, _ = merge(base, inherited(parent.bare))
+                wider, _ = merge(base, inherited(parent.bare))
+                problems += loosened(base, wider, lambda _, leaf=leaf: leaf.span)  # type: ignore[misc]
+                base = wider
             complete = complete and parent is not None and parent.complete
         bare, edits = merge(base, document.tree)
+        edits += loosened(base, bare, lambda path: key_span(document.tree, path))
+        edits += unknown_seals(bare, document.tree)
         tree = with_defaults(bare)
         return Resolved(tree, bare, complete, [*problems, *edits, *empty_values(tree)])
 
@@ -99,7 +111,8 @@ class Documents:
             problems.append(problem("SW201", f"no preset `{leaf.text}`", leaf.span, cure))
             meant = nearest(leaf.text, names)
             found = self._lookup(meant, child) if meant else None
-            return self.resolve(found) if found and not self._way(found, child) else None
+            sure = found and not self._way(found, child)
+            return _guessed(self.resolve(found)) if found and sure else None
         if way := self._way(found, child):
             names = [child.name, *(d.name for d in way)]
             message = f"`extends` goes in a circle: {' → '.join(names)}"

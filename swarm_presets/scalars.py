@@ -34,6 +34,26 @@ def seconds(text: str) -> float:
     return round(float(match[1]) * SECONDS[match[2]], 6)
 
 
+def size(value: object) -> float | None:
+    """What a number, a duration (seconds) or a number of tokens amounts to; None for any other value."""
+    if isinstance(value, bool):
+        return None
+    if isinstance(value, int | float):
+        return float(value)
+    if isinstance(value, str) and re.fullmatch(DURATION, value):
+        return seconds(value)
+    return float(tokens(value)) if isinstance(value, str) and re.fullmatch(TOKENS, value) else None
+
+
+def tokens(value: object) -> int:
+    """The number of tokens that is written as `20k`, `1.5M` or a whole number. Raises ValueError for what is none."""
+    if isinstance(value, str) and re.fullmatch(TOKENS, value):
+        return round(float(value[:-1]) * THOUSANDS[value[-1]])
+    if type(value) is int and 0 < value <= MAX_TOKENS:
+        return value
+    raise ValueError(value)
+
+
 def _duration(pattern: str) -> BeforeValidator:
     def check(value: object) -> object:
         if not isinstance(value, str) or not re.fullmatch(pattern, value):
@@ -45,11 +65,10 @@ def _duration(pattern: str) -> BeforeValidator:
 
 
 def _tokens(value: object) -> object:
-    if isinstance(value, str) and re.fullmatch(TOKENS, value):
-        return round(float(value[:-1]) * THOUSANDS[value[-1]])
-    if type(value) is int and 0 < value <= MAX_TOKENS:
-        return value
-    raise PydanticCustomError("tokens", "no number of tokens")
+    try:
+        return tokens(value)
+    except ValueError as error:
+        raise PydanticCustomError("tokens", "no number of tokens") from error
 
 
 Duration = Annotated[

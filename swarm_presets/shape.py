@@ -63,14 +63,21 @@ def _mended(tree: Mapping, details: list[ErrorDetails]) -> tuple[list[Problem], 
                 finding, meant = _unknown_key(tree, path)
                 mended = rename(mended, path, meant) if meant else forget(mended, path)
             case "missing":
-                finding = _missing_key(tree, path)
                 mended = forget(mended, path[:-1]) if path[:-1] else _completed(mended, path)
+                if _is_written(tree, path):
+                    continue  # wrong, and told as that
+                finding = _missing_key(tree, path)
             case _:
                 finding = complaint(tree, detail)
                 mended = _completed(mended, path) if _is_head(path) else forget(mended, path)
         found.append(finding)
     assert isinstance(mended, Mapping)  # noqa: S101 - mending changes entries, never the root
     return found, mended
+
+
+def _is_written(tree: Node, path: Path) -> bool:
+    parent = find(tree, path[:-1])
+    return isinstance(parent, Mapping) and str(path[-1]) in parent.entries
 
 
 def _is_head(path: Path) -> bool:
@@ -117,11 +124,11 @@ def _keys(path: Path) -> Iterator[str]:
     types: list[Any] = [PresetFile]
     for step in path:
         models = [m for t in types for m in _models(t)]
-        fields = [m.model_fields[str(step)] for m in models if str(step) in m.model_fields]
-        if fields:
-            types = [f.annotation for f in fields]
+        named = [f for m in models for n, f in m.model_fields.items() if (f.alias or n) == step]
+        if named:
+            types = [f.annotation for f in named]
     for model in (m for t in types for m in _models(t)):
-        yield from model.model_fields
+        yield from (field.alias or name for name, field in model.model_fields.items())
 
 
 def _models(annotation: Any) -> Iterator[type[BaseModel]]:

@@ -1,18 +1,15 @@
 """YAML 1.2 text into a tree with positions, on PyYAML's node composer.
 
 Core schema only: `no`, `on` and `12:30` are text. Refused, each with its place: duplicate keys, keys that are not
-plain words, tags, more than one document, and files or nesting of a size that no preset has.
+plain words, tags, anchors, merge keys, more than one document, and files or nesting of a size that no preset has.
 """
 
 import re
 
 import yaml
-from yaml.composer import Composer, ComposerError
-from yaml.parser import Parser
-from yaml.reader import Reader, ReaderError
-from yaml.resolver import BaseResolver
-from yaml.scanner import Scanner
+from yaml.reader import ReaderError
 
+from swarm_presets.nodes import ALIAS, MAX_DEPTH, MAX_NODES, TOO_MUCH, compose
 from swarm_presets.positions import (
     Entry,
     Leaf,
@@ -27,14 +24,11 @@ from swarm_presets.positions import (
 from swarm_presets.problems import Problem, problem
 
 MAX_CHARACTERS = 200_000  # a preset with its prompts inside has some thousands
-MAX_NODES = (
-    20_000  # aliases count each time they are used, so a small file cannot unfold into a huge one
-)
-MAX_DEPTH = 40
+MAX_TOLD = 10  # anchors and aliases of one file; a hundred of them are one mistake
 
-_TOO_MUCH = "the file is nested too deeply or has too many values"
 _FLATTER = "write it flatter, and keep long prompts in files"
 _BEGIN = "a preset begins with `version: 1`"
+_SHARE = "share values with `extends`, `defaults` and `models`"
 _ONCE = "Each key may stand once; the first would have been lost."
 _NULL = re.compile(r"(?:null|Null|NULL|~|)\Z")
 _BOOL = re.compile(r"(?:true|True|TRUE|false|False|FALSE)\Z")
@@ -47,30 +41,6 @@ _TAGGED = re.compile(r"(?:&\S+\s+)?!")
 _PLAIN_TAGS = {"tag:yaml.org,2002:" + kind for kind in ("str", "seq", "map")}
 
 
-class _Loader(Reader, Scanner, Parser, Composer, BaseResolver):
-    """Composes nodes; resolves nothing, so that each plain scalar keeps its text."""
-
-    def __init__(self, text: str) -> None:
-        Reader.__init__(self, text)
-        Scanner.__init__(self)
-        Parser.__init__(self)
-        Composer.__init__(self)
-        BaseResolver.__init__(self)
-        self._depth = 0
-        self._left = MAX_NODES
-
-    def compose_node(self, parent: yaml.Node | None, index: int) -> yaml.Node | None:
-        """One node with all below it; stops early where no preset goes."""
-        self._left -= 1
-        self._depth += 1
-        if self._left < 0 or self._depth > MAX_DEPTH:
-            mark = self.peek_event().start_mark  # type: ignore[no-untyped-call]
-            raise ComposerError(None, None, _TOO_MUCH, mark)
-        node = super().compose_node(parent, index)
-        self._depth -= 1
-        return node
-
-
 def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
     """The tree of a file, and what is wrong with its syntax. No tree when it cannot be read at all."""
     if len(text) > MAX_CHARACTERS:
@@ -78,7 +48,8 @@ def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
     reader = _TreeReader(source)
     found: Problem
     try:
-        root = _Loader(text).get_single_node()
+        root, shared = compose(text)
+        reader.anchored(shared)
         tree = reader.node(root, 0) if root is not None else None
         if isinstance(tree, Mapping):
             return tree, reader.problems
@@ -110,10 +81,18 @@ class _TreeReader:
         self._source = source
         self._left = MAX_NODES
 
+    def anchored(self, marks: list[yaml.Mark]) -> None:
+        """Say that anchors and aliases are not for presets: `explain` could not tell where a value was written."""
+        for mark in marks[:MAX_TOLD]:
+            span = Span(self._source, mark.line + 1, mark.column + 1, 1)
+            word = re.match(r"[&*][^\s,\]}]*", self._source.line(span.line)[span.column - 1 :])
+            span = span.sized(len(word[0]) if word else 1)
+            self._add("SW001", "anchors and aliases are not used in presets", span, _SHARE)
+
     def node(self, node: yaml.Node, depth: int) -> Node:
         self._left -= 1
         if depth > MAX_DEPTH or self._left < 0:
-            raise _GivenUpError(problem("SW001", _TOO_MUCH, self._span(node), _FLATTER))
+            raise _GivenUpError(problem("SW001", TOO_MUCH, self._span(node), _FLATTER))
         if self._tagged(node):
             return Unknown(self._span(node))
         if isinstance(node, yaml.ScalarNode):
@@ -127,7 +106,9 @@ class _TreeReader:
         entries: dict[str, Entry] = {}
         for key, value in node.value:
             span = self._span(key)
-            if not isinstance(key, yaml.ScalarNode):
+            if isinstance(key, yaml.ScalarNode) and key.value == "<<" and not key.style:
+                self._add("SW001", "merge keys `<<` are not part of YAML 1.2", span, _SHARE)
+            elif not isinstance(key, yaml.ScalarNode):
                 self._add("SW001", "a key must be a plain word", span, "write `key: value`")
             elif key.value in entries:
                 self._add("SW002", f"duplicate key `{key.value}`", span, _ONCE)
@@ -136,6 +117,8 @@ class _TreeReader:
         return Mapping(entries, self._span(node))
 
     def _tagged(self, node: yaml.Node) -> bool:
+        if node.tag == ALIAS:
+            return True  # told with the anchors
         span = self._span(node)
         written = self._source.line(span.line)[span.column - 1 :]
         if node.tag in _PLAIN_TAGS and not _TAGGED.match(written):
@@ -155,8 +138,11 @@ class _TreeReader:
 
 def _scalar(node: yaml.ScalarNode) -> Scalar:
     text: str = node.value
-    if node.style is not None:  # quoted or block: text whatever it looks like
-        return text
+    return text if node.style else _plain(text)  # quoted or block: text in any case
+
+
+def _plain(text: str) -> Scalar:
+    """What a scalar without quotes means."""
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
@@ -185,8 +171,8 @@ def _marked(error: yaml.MarkedYAMLError, source: Source) -> Problem:
     span = Span(source, line, column, 1)
     if text[column - 1 : column] == "\t":
         return problem("SW001", "a tab where YAML wants spaces", span, "indent with spaces")
-    if error.problem == _TOO_MUCH:
-        return problem("SW001", _TOO_MUCH, span, _FLATTER)
+    if error.problem == TOO_MUCH:
+        return problem("SW001", TOO_MUCH, span, _FLATTER)
     said = " ".join(filter(None, (error.context, error.problem)))
     return problem("SW001", f"not YAML: {said}", span, _cure(said))
 
@@ -212,3 +198,12 @@ def _unreadable(error: ReaderError, text: str, source: Source) -> Problem:
 
 def _refused(source: Source, message: str, cure: str) -> Problem:
     return problem("SW001", message, Span(source, 1, 1, 1), cure)
+
+
+_BARE = re.compile(r"[^\s\-?:,\[\]{}#&*!|>'\"%@`](?:[^\n\t:#,\[\]{}]|:(?=\S)(?![,\[\]{}]))*")
+
+
+def reads_as_text(text: str) -> bool:
+    """Whether a text needs no quotes to be the same text again, also inside `[…]` and `{…}`."""
+    bare = _BARE.fullmatch(text) is not None and text == text.strip()
+    return bare and isinstance(_plain(text), str)

@@ -14,5 +14,10 @@ TOOLS = frozenset(
         "search_stock_by_name",
     }
 )
+ACTING = frozenset({"place_order"})  # changes something outside
 MODELS = frozenset({"anthropic/*", "local/small"})
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "presets"
+
+
+def price(model: str) -> tuple[float, float] | None:
+    return (3.0, 15.0) if model.startswith("anthropic/") else None

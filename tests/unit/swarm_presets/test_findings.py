@@ -4,25 +4,41 @@ from pathlib import Path
 
 import pytest
 
+from swarm_presets.enforced import NOT_YET
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import render
-from tests.unit.swarm_presets.catalogue import FIXTURES, MODELS, TOOLS
+from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, MODELS, TOOLS, price
 
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
+WARNINGS = {"SW401", "SW402", "SW403"}
+
+
+def code_of(case: Path) -> str:
+    return case.name.split("-")[0]
 
 
 def load(case: Path, kind: str) -> PresetSet:
+    """What this version does not enforce yet is no finding here, but for the cases about just that."""
     file = case / f"{kind}.yaml"
-    return load_folder(file if file.exists() else case / kind, tools=TOOLS, models=MODELS)
+    return load_folder(
+        file if file.exists() else case / kind,
+        tools=TOOLS | ACTING,
+        models=MODELS,
+        acting=ACTING,
+        price=price,
+        schema_only=code_of(case) != "SW501",
+    )
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_bad_file_has_its_finding_and_no_other(case: Path) -> None:
     loaded = load(case, "bad")
-    assert {p.code for p in loaded.problems} == {case.name.split("-")[0]}, render(loaded.problems)
-    assert loaded.broken
+    code = code_of(case)
+    assert {p.code for p in loaded.problems} == {code}, render(loaded.problems)
+    assert bool(loaded.broken) == (code not in WARNINGS)
     for found in loaded.problems:
+        assert found.severity == ("warning" if code in WARNINGS else "error")
         assert found.message
         assert found.cure
         assert "\n" not in found.message + found.cure
@@ -31,39 +47,62 @@ def test_bad_file_has_its_finding_and_no_other(case: Path) -> None:
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_good_file_has_none_and_runs(case: Path) -> None:
+def test_good_file_has_none_and_is_usable(case: Path) -> None:
     loaded = load(case, "good")
     assert render(loaded.problems) == ""
     assert not loaded.broken
-    assert len(loaded.teams) >= 3
+    assert len(loaded.trees) >= 3
 
 
-def test_each_code_of_the_first_form_has_a_case() -> None:
-    first = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
-    assert set(first.split()) | {"SW301", "SW303", "SW306", "SW307"} == CODES
+def test_each_code_has_a_case() -> None:
+    wanted = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
+    meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308"
+    assert {*wanted.split(), *meaning.split(), *WARNINGS, "SW501"} == CODES
 
 
-@pytest.mark.parametrize(
-    "key", ["flow", "budgets", "approvals", "evals", "schedule", "mcp", "inputs", "sealed", "data"]
-)
-def test_keys_that_nothing_enforces_are_refused(key: str, tmp_path: Path) -> None:
-    (tmp_path / "desk.yaml").write_text(f"version: 1\nname: desk\nsupervisor: {{}}\n{key}: {{}}\n")
-    loaded = load_folder(tmp_path, tools=TOOLS)
-    assert [(p.code, p.message, p.line) for p in loaded.problems] == [
-        ("SW101", f"unknown key `{key}`", 4)
-    ]
+# A value for each key that parses but has no effect yet.
+AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
+USES = {
+    "approvals": "approvals: [{tool: chart}]",
+    "budgets": "budgets: {run: {usd: 1}}",
+    "data": "data: {as_of: now}",
+    "evals": "evals: [{name: x, expect: {status: completed}}]",
+    "flow": AGENT.replace(", %s", "") + "\nflow: [{delegate: a}]",
+    "inputs": "inputs: {day: {type: date}}",
+    "mcp": "mcp: {files: {command: [serve]}}",
+    "routes": "routes: [{match: hello, tools: [chart]}]",
+    "scenes": "scenes: [{match: hello, text: Be kind.}]",
+    "schedule": 'schedule: [{cron: "0 8 * * *", chat: "telegram:1"}]',
+    "skills": "skills: [report]",
+    "agents.*.skills": AGENT % "skills: [report]",
+    "agents.*.memory": AGENT % "memory: {read: [user]}",
+    "agents.*.limits.tool_calls": AGENT % "limits: {tool_calls: 5}",
+    "supervisor.skills": "supervisor: {skills: [report]}",
+    "supervisor.memory": "supervisor: {memory: {recall: 3}}",
+    "supervisor.limits.tool_calls": "supervisor: {limits: {tool_calls: 5}}",
+    "supervisor.limits.input_tokens": "supervisor: {limits: {input_tokens: 20k}}",
+    "supervisor.limits.output_chars": "supervisor: {limits: {output_chars: 900}}",
+    "defaults.skills": "defaults: {skills: [report]}",
+    "defaults.memory": "defaults: {memory: {read: [user]}}",
+    "defaults.limits.tool_calls": "defaults: {limits: {tool_calls: 5}}",
+    "delegation.same_call_limit": "delegation: {same_call_limit: 2}",
+    "delegation.show_progress": "delegation: {show_progress: milestones}",
+    "models.*.price": "models: {fast: {use: auto, price: {input: 1, output: 2}}}",
+    "models.*.fallback": "models: {fast: {use: auto, fallback: [slow]}, slow: {use: demo}}",
+    "models.*.use=replay": "models: {old: {use: replay}}",
+}
 
 
-@pytest.mark.parametrize("limit", ["input_tokens: 20k", "output_chars: 900", "tool_calls: 5"])
-def test_limits_that_do_not_bound_a_supervisor_are_refused(limit: str, tmp_path: Path) -> None:
-    text = f"version: 1\nname: desk\nsupervisor: {{limits: {{{limit}}}}}\n"
-    (tmp_path / "desk.yaml").write_text(text)
-    assert [p.code for p in load_folder(tmp_path, tools=TOOLS).problems] == ["SW101"]
-
-
-@pytest.mark.parametrize("key", ["memory", "grounding", "output", "skills"])
-def test_agent_keys_that_nothing_enforces_are_refused(key: str, tmp_path: Path) -> None:
-    text = "version: 1\nname: desk\nsupervisor: {}\nagents:\n  research: {role: R, prompt: P, tools: [], KEY: {}}\n"
-    (tmp_path / "desk.yaml").write_text(text.replace("KEY", key))
-    loaded = load_folder(tmp_path, tools=TOOLS)
-    assert [(p.code, p.message) for p in loaded.problems] == [("SW101", f"unknown key `{key}`")]
+@pytest.mark.parametrize("path", NOT_YET)
+def test_a_key_that_nothing_enforces_is_not_run_but_checked(path: str, tmp_path: Path) -> None:
+    """Nothing is accepted without effect: one clear line, and `--schema-only` to look past it."""
+    head = "version: 1\nname: desk\n"
+    lead = "" if path.startswith("supervisor") else "supervisor: {tools: [chart]}\n"
+    (tmp_path / "desk.yaml").write_text(f"{head}{lead}{USES[path]}\n")
+    errors = [p for p in load_folder(tmp_path, tools=TOOLS).problems if p.severity == "error"]
+    key = path.partition("=")[0].rpartition(".")[2]
+    assert {p.code for p in errors} == {"SW501"}, render(errors)
+    assert any(p.message.startswith(f"`{key}") and p.cure == "remove it" for p in errors)
+    looked_past = load_folder(tmp_path, tools=TOOLS, schema_only=True)
+    assert "desk" in looked_past.trees
+    assert looked_past.teams == {}

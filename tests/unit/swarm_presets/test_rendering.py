@@ -5,21 +5,27 @@ from pathlib import Path
 
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import render, to_json
-from tests.unit.swarm_presets.catalogue import FIXTURES, TOOLS
+from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, TOOLS
 
 EXPECTED = FIXTURES / "broken" / "expected.txt"
 
 
 def test_all_findings_of_a_broken_file_are_shown_at_once_by_line() -> None:
-    loaded = load_folder(FIXTURES / "broken", tools=TOOLS)
+    loaded = load_folder(FIXTURES / "broken", tools=TOOLS | ACTING, acting=ACTING)
     assert render(loaded.problems) == EXPECTED.read_text("utf-8")
     assert loaded.broken == {"broken-desk"}
     assert loaded.abstract == {"desk-base"}
     assert {"solo", "trading-desk"} <= loaded.teams.keys()
 
 
+def test_the_ten_errors_are_the_ones_of_the_guide() -> None:
+    loaded = load_folder(FIXTURES / "broken", tools=TOOLS | ACTING, acting=ACTING)
+    codes = "SW201 SW101 SW204 SW203 SW302 SW103 SW101 SW102 SW202 SW002"
+    assert [p.code for p in loaded.problems] == codes.split()
+
+
 def test_json_form_holds_the_same_findings() -> None:
-    loaded = load_folder(FIXTURES / "broken", tools=TOOLS)
+    loaded = load_folder(FIXTURES / "broken", tools=TOOLS | ACTING, acting=ACTING)
     rows = json.loads(to_json(loaded.problems))
     assert rows[0] == {
         "code": "SW201",

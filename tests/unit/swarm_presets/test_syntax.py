@@ -1,11 +1,14 @@
 """YAML 1.2's core schema, and text that nobody should be able to break the loader with."""
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
+import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from swarm_presets import nodes
 from swarm_presets.loader import load_folder
 from swarm_presets.positions import Source, at, plain
 from swarm_presets.problems import render
@@ -64,14 +67,19 @@ def test_positions_count_from_one_in_characters() -> None:
         "[" * 5_000,
         "a: " + "[" * 100 + "]" * 100,
         "x" * (MAX_CHARACTERS + 1),
-        "a: &a [1,1,1,1,1,1,1,1,1,1]\nb: &b [*a,*a,*a,*a,*a,*a,*a,*a,*a,*a]\n"
-        "c: &c [*b,*b,*b,*b,*b,*b,*b,*b,*b,*b]\nd: &d [*c,*c,*c,*c,*c,*c,*c,*c,*c,*c]\n"
-        "e: [*d,*d,*d,*d,*d,*d,*d,*d,*d,*d]\n",
     ],
-    ids=["deep", "too deep", "large", "unfolding"],
+    ids=["deep", "too deep", "large"],
 )
 def test_what_no_preset_needs_is_refused(text: str) -> None:
     assert read(text) == (None, ["SW001"])
+
+
+def test_a_small_file_never_unfolds_into_a_huge_one() -> None:
+    rows = [f"{b}: &{b} [{','.join(['*' + a] * 10)}]" for a, b in pairwise("abcdefgh")]
+    value, codes = read("a: &a [1,1,1,1,1,1,1,1,1,1]\n" + "\n".join(rows))
+    assert set(codes) == {"SW001"}
+    assert len(codes) <= 10  # the same mistake is not told a hundred times
+    assert len(str(value)) < 300
 
 
 SEEDS = [file.read_text("utf-8") for file in sorted((FIXTURES / "broken").glob("*.yaml"))]
@@ -101,3 +109,32 @@ def test_no_damage_to_a_file_makes_the_loader_raise(tmp_path: Path, data: st.Dat
 def test_any_text_is_read_or_refused(text: str) -> None:
     tree, codes = read(text)
     assert tree is not None or codes
+
+
+def shape(node: yaml.Node | None) -> object:
+    """Values, styles, and the places of what is written; those of what is left out differ by a column."""
+    if isinstance(node, yaml.MappingNode):
+        return [(shape(key), shape(value)) for key, value in node.value]
+    if isinstance(node, yaml.SequenceNode):
+        return [shape(item) for item in node.value]
+    if isinstance(node, yaml.ScalarNode) and node.value:
+        return node.value, node.style or None, node.start_mark.line, node.start_mark.column
+    return None
+
+
+@pytest.mark.skipif(not yaml.__with_libyaml__, reason="there is one way here")
+@given(data=st.data())
+@settings(max_examples=150, deadline=None)
+def test_where_both_ways_read_a_text_they_read_the_same(data: st.DataObject) -> None:
+    text = data.draw(st.sampled_from(SEEDS))
+    for _ in range(data.draw(st.integers(0, 3))):
+        place = data.draw(st.integers(0, len(text)))
+        text = text[:place] + data.draw(st.sampled_from(PIECES)) + text[place + 3 :]
+    text = text.replace("\t", " ")
+    try:
+        root, shared = nodes.fast(text)
+        other, others = nodes.slow(text)
+    except yaml.YAMLError:
+        return  # what libyaml refuses is read again in Python
+    assert len(shared) == len(others)
+    assert shape(root) == shape(other)

@@ -1,0 +1,74 @@
+"""Inputs and conditions: what a declaration must have, and values that fit it (SW102, SW104)."""
+
+from collections.abc import Iterator
+
+from swarm_presets.parts import number
+from swarm_presets.positions import Leaf, Listing, Mapping, Node
+from swarm_presets.problems import Problem, problem, suggest
+from swarm_presets.shape import missing
+
+_NUMBERS = ("number", "integer")
+# key -> the types that it means something for
+_ONLY = {
+    "choices": ("choice",),
+    "min": _NUMBERS,
+    "max": _NUMBERS,
+    "max_items": ("symbols",),
+}
+
+
+def input_meaning(tree: Mapping) -> Iterator[Problem]:
+    """All findings about the inputs of a resolved preset."""
+    inputs = tree.get("inputs")
+    if not isinstance(inputs, Mapping):
+        return
+    for name, entry in inputs.entries.items():
+        kind = entry.node.get("type") if isinstance(entry.node, Mapping) else None
+        if isinstance(entry.node, Mapping) and isinstance(kind, Leaf):
+            if kind.text == "choice" and "choices" not in entry.node.entries:
+                yield missing("choices", entry.key, f"list what `{name}` may be: `choices: […]`")
+            yield from _without_meaning(entry.node, kind.text)
+            yield from _default(entry.node, kind.text)
+
+
+def _without_meaning(part: Mapping, kind: str) -> Iterator[Problem]:
+    for key, kinds in _ONLY.items():
+        if key in part.entries and kind not in kinds:
+            message = f"`{key}` means nothing for an input of type `{kind}`"
+            cure = f"remove it, or use type {' or '.join(kinds)}"
+            yield problem("SW102", message, part.entries[key].key, cure)
+
+
+def _default(part: Mapping, kind: str) -> Iterator[Problem]:
+    default = part.get("default")
+    if default is None:
+        return
+    wrong = _mismatch(default, kind) or _outside(part, default)
+    if wrong:
+        yield problem("SW102", "the default does not fit its own input", default.span, wrong)
+
+
+def _mismatch(default: Node, kind: str) -> str:
+    """How a value of this type is written, where the default is another one."""
+    if (kind == "symbols") != isinstance(default, Listing):
+        return "write a list" if kind == "symbols" else "write one value"
+    value = default.value if isinstance(default, Leaf) else ""
+    if kind == "boolean":
+        return "" if isinstance(value, bool) else "write `true` or `false`"
+    if kind in _NUMBERS:
+        whole = kind == "integer" and isinstance(value, float)
+        return "write a number" if whole or number(default) is None else ""
+    return "" if isinstance(value, str) else "write text, in quotes if it looks like a number"
+
+
+def _outside(part: Mapping, default: Node) -> str:
+    choices = part.get("choices")
+    if isinstance(choices, Listing) and isinstance(default, Leaf):
+        allowed = [item.text for item in choices.items if isinstance(item, Leaf)]
+        return "" if default.text in allowed else suggest(default.text, allowed, "add choices")
+    value, low, high = number(default), number(part.get("min")), number(part.get("max"))
+    if value is not None and low is not None and value < low:
+        return f"at least {low:g}"
+    if value is not None and high is not None and value > high:
+        return f"at most {high:g}"
+    return ""

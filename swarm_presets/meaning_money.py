@@ -1,0 +1,131 @@
+"""Money and consent: tools that act need an approval (SW302), and what may run must fit its pots (SW304)."""
+
+from collections.abc import Iterator
+
+from swarm_presets.parts import agents, each, number, words
+from swarm_presets.positions import Leaf, Mapping, Node, at
+from swarm_presets.prices import Prices
+from swarm_presets.problems import Problem, problem
+from swarm_presets.references import Known
+from swarm_presets.scalars import seconds, tokens
+
+POTS = ("run", "user_day", "user_month", "channel_day", "day", "month")
+
+
+def money_meaning(tree: Mapping, known: Known) -> Iterator[Problem]:
+    """SW302 and SW304."""
+    yield from _unapproved(tree, known)
+    yield from _fan_out(tree)
+    for name in POTS:
+        pot = at(tree, "budgets", name)
+        if isinstance(pot, Mapping):
+            yield from _one_delegation(tree, name, pot)
+            yield from _one_call(tree, name, pot, Prices(tree, known))
+    yield from _run_time(tree)
+
+
+def _unapproved(tree: Mapping, known: Known) -> Iterator[Problem]:
+    """A tool that changes something outside, that asks nobody by itself, and that no rule covers."""
+    covered = {leaf.text for leaf in words(tree, "approvals.*.tool")}
+    for leaf in words(tree, "supervisor.tools", "supervisor.tools.add", *_TOOLS_OF_AGENTS):
+        if leaf.text in known.acting - covered:
+            message = f"`{leaf.text}` changes something outside and no approval covers it"
+            cure = f"add an entry for `{leaf.text}` under `approvals`"
+            yield problem("SW302", message, leaf.span, cure)
+
+
+_TOOLS_OF_AGENTS = ("agents.*.tools", "agents.*.tools.add")
+
+
+def _fan_out(tree: Mapping) -> Iterator[Problem]:
+    """Copies of one agent that may run side by side must fit the run's pot together."""
+    pot = _leaf(at(tree, "budgets", "run", "usd"))
+    size = number(pot)
+    if pot is None or size is None:
+        return
+    widest = number(at(tree, "delegation", "max_parallel")) or 3.0
+    for name, agent in agents(tree):
+        copies = int(min(number(agent.get("concurrency")) or 1.0, widest))
+        cost = _leaf(at(agent, "limits", "usd"))
+        each_ = number(cost)
+        if cost and each_ and copies > 1 and copies * each_ > size + 1e-9 >= each_:
+            message = (
+                f"the fan-out of `{name}` does not fit the run's pot: {copies} × ${each_:g} is "
+                f"more than ${size:g}"
+            )
+            cure = f"at most `{size / copies:g}` each, or a larger `budgets.run.usd`"
+            yield problem("SW304", message, _nearest(tree, cost, pot).span, cure)
+
+
+def _one_delegation(tree: Mapping, name: str, pot: Mapping) -> Iterator[Problem]:
+    """One delegation that may cost more than a whole pot."""
+    size = number(pot.get("usd"))
+    if size is None:
+        return
+    for agent, part in agents(tree):
+        cost = _leaf(at(part, "limits", "usd"))
+        limit = number(cost)
+        if cost and limit is not None and limit > size + 1e-9:
+            message = (
+                f"one delegation to `{agent}` may cost ${limit:g}, the pot `{name}` has ${size:g}"
+            )
+            yield problem("SW304", message, _nearest(tree, cost, cost).span, f"at most `{size:g}`")
+
+
+def _one_call(tree: Mapping, name: str, pot: Mapping, prices: Prices) -> Iterator[Problem]:
+    """A pot that is smaller than one model call can ever be answered from."""
+    for key in ("usd", "tokens"):
+        leaf = _leaf(pot.get(key))
+        if leaf is None:
+            continue
+        for who, worker in _paid(tree):
+            out = _tokens(at(worker, "limits", "output_tokens"))
+            if out is None:
+                continue
+            need = out + (_tokens(at(worker, "limits", "input_tokens")) or 0)
+            if key == "tokens" and need > tokens(leaf.value):
+                message = (
+                    f"the pot `{name}` has {leaf.text} tokens, one call of `{who}` may need {need}"
+                )
+                yield problem("SW304", message, leaf.span, f"at least `{need}`")
+                break
+            cost = prices.cost(worker, need - out, out) if key == "usd" else None
+            if cost is not None and cost > (number(leaf) or 0) + 1e-9:
+                message = (
+                    f"the pot `{name}` has ${leaf.text}, one call of `{who}` may cost ${cost:.4g}"
+                )
+                yield problem("SW304", message, leaf.span, f"at least `{cost:.4g}`")
+                break
+
+
+def _paid(tree: Mapping) -> Iterator[tuple[str, Mapping]]:
+    if isinstance(lead := tree.get("supervisor"), Mapping):
+        yield "supervisor", lead
+    yield from agents(tree)
+
+
+def _run_time(tree: Mapping) -> Iterator[Problem]:
+    """SW303: an agent that may work longer than the whole run."""
+    pot = _leaf(at(tree, "budgets", "run", "time"))
+    if pot is None:
+        return
+    for entry in (*each(tree, "agents.*.limits.time"), *each(tree, "supervisor.limits.time")):
+        time = _leaf(entry.node)
+        if time and seconds(time.text) > seconds(pot.text):
+            message = f"`time` {time.text} is longer than the run's {pot.text}"
+            yield problem("SW303", message, time.span, f"at most `{pot.text}`")
+
+
+def _leaf(node: Node | None) -> Leaf | None:
+    return node if isinstance(node, Leaf) and node.value is not None else None
+
+
+def _tokens(node: Node | None) -> int | None:
+    leaf = _leaf(node)
+    return None if leaf is None else tokens(leaf.value)
+
+
+def _nearest(tree: Mapping, one: Leaf, other: Leaf) -> Leaf:
+    """Of two places, the one in the preset's own file: what is inherited is right for others."""
+    own = tree.span.source
+    return one if one.span.source is own or other.span.source is not own else other
