@@ -15,14 +15,14 @@ SHORTEST = 4  # characters of a line that says something
 
 _STANDING = re.compile(
     r"偏好|习惯|喜欢|讨厌|原则|纪律|总是|从不|绝不|永远|一律|每次|只(?!有)|不(?:买|卖|做|碰|追|加|减|持|抄|用|超|能|得|接|看|交易|操作|参与|考虑)"
-    r"|禁止|必须|避免|如果|一旦|只要|[时后前]才|的话|则|上限|下限|不超过|至少|最多|以后|今后"
+    r"|禁止|必须|避免|如果|一旦|只要|[时后前]才|的话|再(?:考虑|买|卖|加|减|建|看)|则|上限|下限|不超过|至少|最多|以后|今后"
     r"|\b(?:prefers?|preference|always|never|avoids?|only|must|rule|discipline|habit|whenever|if|when|unless|once"
     r"|at (?:most|least)|no more than|maximum|minimum|limit|from now on|do(?:es)?(?: not|n['’]t))\b",
     re.IGNORECASE,
 )
 _NOW = re.compile(
-    r"今天|今日|今晨|今早|昨天|昨日|刚才|刚刚|目前|当前|现在|此刻|盘中|本周|近期|最近|眼下|暂时"
-    r"|\b(?:today|yesterday|tonight|currently|now|at present|this (?:morning|week|session)|right now|recently|just)\b"
+    r"今天|今日|今晨|今早|昨天|昨日|刚才|刚刚|目前|当前|现在|此刻|盘中|现价|最新价|上周|前天|本周|近期|最近|眼下|暂时"
+    r"|\b(?:today|yesterday|tonight|currently|(?<!from )now(?! on)|at present|this (?:morning|week|session)|recently)\b"
     r"|\b20\d\d-\d\d-\d\d\b",
     re.IGNORECASE,
 )
@@ -37,13 +37,14 @@ _MOVED = re.compile(
     re.IGNORECASE,
 )
 _AMOUNT = (
-    r"\d[\d,.]*\s*(?:[百千万]?(?:股|手|份|张|枚|个|美元|元|块)"
+    r"[\d〇零一二两三四五六七八九十百千万][\d,.〇零一二两三四五六七八九十百千万]{0,12}\s{0,2}(?:(?:股|手|份|张|枚|个|美元|元|块)"
     r"|shares?\b|lots?\b|contracts?\b|coins?\b|btc\b|eth\b)"
 )
 _TRADE = re.compile(
     rf"(?:买入|卖出|买了|卖了|加仓|减仓|建仓|清仓|补仓|平仓|成交|下单)[^。；;]{{0,24}}{_AMOUNT}"
     rf"|{_AMOUNT}[^。；;]{{0,16}}(?:买入|卖出|成交)"
     r"|(?:已经?|刚刚?|昨天|今天|今日)[^。；;]{0,12}(?:买入|卖出|买了|卖了|加仓|减仓|建仓|清仓|补仓|平仓)"
+    r"|(?:买入|卖出|加仓|减仓|建仓|清仓|补仓|平仓)了"
     rf"|\b(?:bought|sold|purchased|opened|closed|added|trimmed)\b[^.;]{{0,24}}{_AMOUNT}"
     r"|\b(?:bought|sold|purchased)\b",
     re.IGNORECASE,
@@ -51,7 +52,7 @@ _TRADE = re.compile(
 _HOLDING = re.compile(
     rf"(?:持有|持仓|仓位|手里有|账户)[^。；;]{{0,24}}{_AMOUNT}"
     r"|(?:成本|均价|浮盈|浮亏|盈亏)[价为是约:：]*\s*[-+]?\d"
-    r"|(?:目前|当前|现在|现)[^。；;]{0,8}(?:持有|持仓|重仓|满仓|空仓|半仓)"
+    r"|(?:目前|当前|现在|现)[^。；;]{0,8}(?:持有|持仓|重仓|满仓|空仓|半仓|仓位|现金)"
     rf"|\b(?:holds?|holding|owns?|position of|account has)\b[^.;]{{0,24}}{_AMOUNT}"
     r"|\b(?:cost basis|average cost|entry price|p&l|unrealized|unrealised)\b"
     r"|\bcurrent(?:ly)? (?:holds?|holding|holdings|positions?|portfolio)\b",
@@ -73,7 +74,7 @@ _FAILS = re.compile(
 )
 _DIGIT = re.compile(r"\d")
 _VERDICT = re.compile(
-    r"看[多空好]|可以?[买卖建加减]|值得买|不值得|不?建议|推荐|买点|卖点|突破|跌破|超[买卖]|高估|低估|强势|弱势|评级|目标价|机会"
+    r"看[多空好]|可以?[买卖建加减]|值得买|不值得|不?建议|推荐|买点|卖点|突破|跌破|超[买卖]|高估|低估|强势|弱势|评级|目标价|机会|趋势|走势|处于"
     r"|\b(?:bullish|bearish|buy|sell|hold|overbought|oversold|overvalued|undervalued|rating|target|breakout|strong|weak)\b",
     re.IGNORECASE,
 )
@@ -88,7 +89,8 @@ def refused(text: str, codes: tuple[str, ...] = ()) -> Reason | None:
 def _reasons(line: str, named: bool) -> Iterator[tuple[Reason, bool]]:
     """Each reason with whether it holds, in order."""
     now = bool(_NOW.search(line))
-    loose = now or not _STANDING.search(line)  # no discipline by its words
+    standing = bool(_STANDING.search(line))
+    loose = now or not standing  # no discipline by its words
     market = bool(_MARKET.search(line))
     yield "empty", len(line) < SHORTEST
     yield "failure", loose and bool(_FAILURE.search(line) and _FAILS.search(line))
@@ -97,4 +99,6 @@ def _reasons(line: str, named: bool) -> Iterator[tuple[Reason, bool]]:
     yield "trade", loose and bool(_TRADE.search(line))
     yield "verdict", now and named and bool(_VERDICT.search(line))
     yield "market", market and now
-    yield "market", market and loose and bool(_MOVED.search(line) and _DIGIT.search(line))
+    moved = bool(_MOVED.search(line) and _DIGIT.search(line))
+    yield "market", (market or named) and not standing and moved
+    yield "market", now and not standing and (moved or (named and bool(_DIGIT.search(line))))

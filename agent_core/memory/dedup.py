@@ -6,7 +6,7 @@ alike. Stage 2 asks a model about the latest ten. What it cannot say, waits: nei
 
 import datetime as dt
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Sequence, Set
 from dataclasses import dataclass
 from typing import Literal
 
@@ -45,25 +45,48 @@ class Offered:
     id: int = 0
 
 
+@dataclass(frozen=True, slots=True)
+class _Saying:
+    """A text that is compared with many: what tells it from others, made once."""
+
+    text: str
+    key: str
+    pairs: frozenset[str]
+
+    @classmethod
+    def of(cls, text: str) -> "_Saying":
+        key = same(text)
+        return cls(text, key, frozenset(words.ngrams(key)))
+
+    def is_like(self, other: str) -> bool:
+        key = same(other)
+        if key == self.key:
+            return True
+        share = _share(self.pairs, set(words.ngrams(key)))
+        return share >= ALIKE and signature(self.text) == signature(other)
+
+
 def jaccard(a: str, b: str) -> float:
     """Likeness of two texts by their character bigrams, 0 to 1; two empty texts are alike."""
-    left, right = set(words.ngrams(same(a))), set(words.ngrams(same(b)))
-    union = left | right
-    return len(left & right) / len(union) if union else 1.0
+    return _share(set(words.ngrams(same(a))), set(words.ngrams(same(b))))
+
+
+def _share(a: Set[str], b: Set[str]) -> float:
+    common = len(a & b)
+    union = len(a) + len(b) - common
+    return common / union if union else 1.0
 
 
 def alike(a: str, b: str) -> bool:
     """Whether two texts say the same by their characters alone (DED-1), guards included (DED-5)."""
-    if same(a) == same(b):
-        return True
-    return jaccard(a, b) >= ALIKE and signature(a) == signature(b)
+    return _Saying.of(a).is_like(b)
 
 
 def known(new: NewMemory, existing: Sequence[Memory]) -> Memory | None:
     """Stage 1: the memory that says what `new` says, of the same kind and about the same symbols; None for none."""
-    codes = set(new.codes)
+    codes, said = set(new.codes), _Saying.of(new.text)
     for memory in existing:
-        if memory.kind == new.kind and set(memory.codes) == codes and alike(memory.text, new.text):
+        if memory.kind == new.kind and set(memory.codes) == codes and said.is_like(memory.text):
             return memory
     return None
 

@@ -5,6 +5,7 @@ and the end of the job itself. A kill in between repeats the piece, and the dedu
 that fails raises; the caller keeps the job and tries later.
 """
 
+import asyncio
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -118,7 +119,7 @@ class Learner:
         Raises a ModelError where the extraction failed: nothing is written then, `done` is not called (MEM-8). A
         comparison that fails leaves a job of its own (DED-3), and so does a refresh.
         """
-        record = self._record(material)
+        record = await asyncio.to_thread(self._record, material)
         skipped = extract.gate(record, head=material.head_after is not None)
         skipped = skipped or await self.store.read(
             lambda conn: self._processed(conn, material, record)
@@ -128,7 +129,7 @@ class Learner:
             return Learnt(skipped)
         bill = Bill()
         answer = await bill.ask(model, extract.SYSTEM, extract.asked(record))
-        found = self._candidates(answer, material, record)
+        found = await asyncio.to_thread(self._candidates, answer, material, record)
         sure = [(new, await self._verdict(new, judge or model, bill)) for new in found]
 
         def commit(conn: Connection) -> Learnt:

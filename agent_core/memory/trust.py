@@ -14,6 +14,7 @@ from agent_core.storage.memories import same
 
 STRICT = 0.6  # share of a rule's words that the person must have written
 LOOSE = 0.34  # of anything else: it may be put in other words
+LONGEST = 20_000  # characters of one text that are looked at: a pasted book lays down no rules
 YES_CHARS = 60  # a longer reply says more than yes
 
 # Words about the person and about saying, which every line of the kind has.
@@ -39,12 +40,13 @@ def support(line: str, texts: Iterable[str]) -> float:
         return 1.0
     have: set[str] = set()
     for text in texts:
-        have.update(_stems(text))
+        have.update(_stems(text[:LONGEST]))
     return len(wanted & have) / len(wanted)
 
 
 def named(line: str, texts: Sequence[str]) -> bool:
     """Whether every figure and every symbol of a line stands in one of the texts."""
+    texts = [text[:LONGEST] for text in texts]
     figures = {n for text in texts for n in numbers(text)}
     mine = [n for n in numbers(line) if n[0].isdigit() or n[0] == "-"]
     bare = {n.rstrip("%") for n in figures}
@@ -63,7 +65,8 @@ def rests(line: str, own: Sequence[str], others: Sequence[str], *, least: float 
 def stated(rule: str, own: Sequence[str]) -> bool:
     """Whether the person laid a rule down: as it stands, or in one message that says it with the same negation."""
     key = same(rule)
-    for text in own:
+    for whole in own:
+        text = whole[:LONGEST]
         if key and key in same(text):
             return True
         for part in (text, *words.sentences(text), *words.clauses(text)):

@@ -70,6 +70,72 @@ LABELLED: dict[str, tuple[str, ...]] = {
     "empty": ("好", "   ", "无"),
 }
 
+# More lines of both sorts, without the kind.
+STABLE = """
+喜欢分批建仓，每次三分之一
+回撤超过 10% 就全部离场
+不熟悉的行业不参与
+宁愿错过也不做错
+以基本面为主，技术面为辅
+港股只做龙头
+持仓不超过五只股票
+亏损单绝不补仓
+周五收盘前减半仓
+美股只在财报后买入
+盈利 20% 先止盈一半
+偏好高股息、低波动的标的
+风险承受能力低，以保本为先
+单笔亏损上限 2%
+茅台跌到 1500 以下再考虑加仓
+只用日线和周线判断趋势
+投资期限三到五年
+crypto exposure capped at 5% of the portfolio
+likes dividend stocks
+wants explanations in plain Chinese
+takes profits in thirds
+uses the 200-day average as the trend filter
+would add to AAPL only below 170
+long-term investor with a ten year horizon
+risk per trade is 1%
+position size is at most 5% per name
+prefers index funds over single stocks
+sell when the thesis breaks
+"""
+PASSING = """
+今天沪深300跌了0.8%
+刚买了腾讯500股
+目前仓位七成
+特斯拉现价 250 美元
+茅台今天收盘 1688 元
+上周卖出了英伟达
+苹果目前处于上升趋势
+analyze_stock 显示 RSI 为 70
+工具调用失败了三次
+the market closed higher today
+currently holds 20 shares of NVDA
+he just sold his Tesla position
+NVDA is up 3% today
+AAPL closed at 182.3
+search returned no data
+the chart tool timed out
+比亚迪今日放量突破，可以买入
+昨日两市成交额破万亿
+账户里有三万元现金
+今天建仓了半导体ETF
+"""
+
+
+@pytest.mark.parametrize("line", STABLE.strip().splitlines())
+def test_stable_discipline_is_kept(line: str) -> None:
+    """MEM-1."""
+    assert refused(line, codes_of(line)) is None
+
+
+@pytest.mark.parametrize("line", PASSING.strip().splitlines())
+def test_what_passes_is_not_kept(line: str) -> None:
+    """MEM-4."""
+    assert refused(line, codes_of(line)) is not None
+
 
 @pytest.mark.parametrize(
     ("label", "line"), [(label, line) for label, lines in LABELLED.items() for line in lines]
