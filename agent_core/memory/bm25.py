@@ -31,6 +31,7 @@ from agent_core.storage.search import Group, Postings
 
 _PLACES = (1 << PLACE_BITS) - 1
 _NUMBER = itemgetter(0)
+_NOWHERE: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,24 +39,25 @@ class Weights:
     """The numbers of the default recipe, tuned on five LoCoMo dialogues and checked on the other five.
 
     `row`, `window` and `session` weigh the grains, `entity` what the question names (a symbol or the row's speaker),
-    `time` a row that tells a time when the question asks for one, `question` is taken from rows that only ask. `most`
-    bounds the postings that are scored: the commonest words are left out first. `sessions` bounds the sessions whose
-    rows are scored: those with the weightiest words.
+    `time` a row that tells a time when the question asks for one; `question` is taken from rows that only ask, and
+    `reply` is what the row after such a one has of its score. `most` bounds the postings that are scored: the commonest
+    words are left out first. `sessions` bounds the sessions whose rows are scored: those with the weightiest words.
     """
 
     row: float = 0.25
     window: float = 0.5
     session: float = 0.15
     entity: float = 0.3
-    time: float = 0.15
+    time: float = 0.25
     question: float = 0.05
+    reply: float = 0.15
     k1: float = 1.2
     b: float = 0.4
     window_k1: float = 0.9
     window_b: float = 0.75
     session_b: float = 0.75
     most: int = 8_000
-    sessions: int = 32
+    sessions: int = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,13 +120,8 @@ class _Word(NamedTuple):
     session: float
 
 
-class _Hit(NamedTuple):
-    """A row that has a word so many times."""
-
-    word: int
-    place: int
-    size: int
-    times: int
+# A row that has a word so many times: (number of the word, place, size, times). Plain, since there are thousands.
+_Hit = tuple[int, int, int, int]
 
 
 class _Graded(NamedTuple):
@@ -149,22 +146,31 @@ class _Space:
         self.sessions = max(found.space.sessions, 1)
         self.allowed = self._having(asked.symbols) if scoped else None
         self.words: list[_Word] = []
+        # the mean number of words in a window, taking all rows as of mean length
+        mean_window = max(found.space.pairs, 1) * self.tokens / self.docs / self.docs
+        self.flat = weights.window_k1 * (1 - weights.window_b)
+        self.steep = weights.window_k1 * weights.window_b / mean_window
 
     def scores(self, graded: Sequence[_Graded]) -> Iterator[tuple[float, int, int]]:
         """(score, group, place) of every row that has a word, or a neighbour that has one."""
         weights = self.weights
-        row = _share(weights.row, (max(g.rows) for g in graded))
+        best_row = max((max(g.rows) for g in graded), default=0.0) or 1.0
+        row, reply = weights.row / best_row, weights.reply / best_row
         window = _share(weights.window, (max(g.windows) for g in graded))
         session = _share(weights.session, (g.session for g in graded))
         named = self._having(self.asked.entities)
         for group, known, rows, windows, whole in graded:
+            base, entities = session * whole, named.get(group, _NOWHERE)
             for place, value in enumerate(windows):
-                if not value or self._left_out(group, place, known[place] & NAMED):
+                flags = known[place]
+                if not value or (flags & NAMED and self._left_out(group, place)):
                     continue
-                score = session * whole + window * value + row * rows[place]
-                if known[place] > MAX_AROUND:
-                    score += self._told(known[place])
-                if (group, place) in named:
+                score = base + window * value + row * rows[place]
+                if flags > MAX_AROUND:
+                    score += self._told(flags)
+                if place and known[place - 1] & QUESTION:
+                    score += reply * rows[place - 1]
+                if place in entities:
                     score += weights.entity
                 yield score, group, place
 
@@ -173,14 +179,17 @@ class _Space:
         told = self.weights.time if flags & DATED and self.asked.when else 0.0
         return told - self.weights.question if flags & QUESTION else told
 
-    def _having(self, words: Iterable[str]) -> frozenset[tuple[int, int]]:
-        """(group, place) of the rows that have any of these words."""
-        docs = (doc for word in words for doc in self.found.words.get(word, ()))
-        return frozenset((doc >> GROUP_BITS, doc >> ROW_BITS & _PLACES) for doc in docs)
+    def _having(self, words: Iterable[str]) -> dict[int, set[int]]:
+        """The places of the rows that have any of these words, by group."""
+        places: dict[int, set[int]] = defaultdict(set)
+        for word in words:
+            for doc in self.found.words.get(word, ()):
+                places[doc >> GROUP_BITS].add(doc >> ROW_BITS & _PLACES)
+        return places
 
-    def _left_out(self, group: int, place: int, names: int) -> bool:
-        """Whether a row names symbols, and none that the question does."""
-        return names != 0 and self.allowed is not None and (group, place) not in self.allowed
+    def _left_out(self, group: int, place: int) -> bool:
+        """Whether a row that names symbols names none that the question does."""
+        return self.allowed is not None and place not in self.allowed.get(group, _NOWHERE)
 
     def weightiest(self) -> dict[int, list[_Hit]]:
         """The hits of the groups with the weightiest words, word by word, in order of place."""
@@ -188,32 +197,41 @@ class _Space:
         mass: dict[int, float] = defaultdict(float)
         for number, docs in enumerate(_chosen(self.found, self.asked.words, self.weights.most)):
             weight = rarity(len(docs), self.docs)
-            having = self._spread(number, docs, hits)
+            having, windows = self._spread(number, docs, hits)
             for group in having:
                 mass[group] += weight
-            self.words.append(self._weigh(len(docs), len(having)))
+            self.words.append(self._weigh(len(docs), windows, len(having)))
         best = nlargest(self.weights.sessions, ((weight, group) for group, weight in mass.items()))
         return {group: hits[group] for _, group in best}
 
     def _spread(
         self, number: int, docs: Mapping[int, int], into: dict[int, list[_Hit]]
-    ) -> set[int]:
-        """Give a word's hits to their groups; which groups those are."""
-        having = set[int]()
+    ) -> tuple[set[int], int]:
+        """Give a word's hits to their groups; which groups those are, and how many windows have the word."""
+        having, windows = set[int](), 0
+        last, end = (
+            -1,
+            0,
+        )  # the group at hand, and the first place behind the windows that were counted in it
         for doc, times in docs.items():
             group, place = doc >> GROUP_BITS, doc >> ROW_BITS & _PLACES
-            if not self._left_out(group, place, doc & NAMES):
+            if doc & NAMES and self._left_out(group, place):
+                continue
+            if group != last:
                 having.add(group)
-                into[group].append(_Hit(number, place, doc & MAX_SIZE, times))
-        return having
+                last, end = group, 0
+            into[group].append((number, place, doc & MAX_SIZE, times))
+            windows += place + NEIGHBOURS + 1 - max(end, place - NEIGHBOURS)
+            end = place + NEIGHBOURS + 1
+        return having, windows
 
-    def _weigh(self, rows: int, groups: int) -> _Word:
-        """A word's weights; as many windows have it as would if its rows were strewn at random."""
-        apart = (1 - min(rows / self.docs, 1.0)) ** (2 * NEIGHBOURS + 1)
+    def _weigh(self, rows: int, windows: int, groups: int) -> _Word:
+        """A word's weights."""
+        weights = self.weights
         return _Word(
-            rarity(rows, self.docs) * (self.weights.k1 + 1),
-            rarity(self.docs * (1 - apart), self.docs) * (self.weights.window_k1 + 1),
-            rarity(groups, self.sessions) * (self.weights.k1 + 1),
+            rarity(rows, self.docs) * (weights.k1 + 1),
+            rarity(min(windows, self.docs), self.docs) * (weights.window_k1 + 1),
+            rarity(groups, self.sessions) * (weights.k1 + 1),
         )
 
     def grade(self, no: int, group: Group, hits: list[_Hit]) -> _Graded:
@@ -223,32 +241,27 @@ class _Space:
         flat, steep = weights.k1 * (1 - weights.b), weights.k1 * weights.b * self.docs / self.tokens
         length = group.tokens * self.sessions / self.tokens
         whole = weights.k1 * (1 - weights.session_b + weights.session_b * length)
-        for number, own in groupby(hits, key=_NUMBER):
-            word, near, total = self.words[number], [0] * (len(known) + 2 * NEIGHBOURS), 0
+        for number, group_hits in groupby(hits, key=_NUMBER):
+            word, own = self.words[number], list(group_hits)
             for _, place, size, times in own:
                 rows[place] += word.row * times / (times + flat + steep * size)
-                total += times
-                for at in range(place, place + 2 * NEIGHBOURS + 1):
-                    near[at] += times
+            total = sum([hit[3] for hit in own])
             session += word.session * total / (total + whole)
-            self._add_windows(word.window, near, known, windows)
+            self._add_windows(word.window, own, known, windows)
         return _Graded(no, known, rows, windows, session)
 
     def _add_windows(
-        self, weight: float, near: list[int], known: tuple[int, ...], into: list[float]
+        self, weight: float, hits: list[_Hit], known: tuple[int, ...], into: list[float]
     ) -> None:
-        """`near` has a margin of `NEIGHBOURS` on both sides."""
-        k, b = self.weights.window_k1, self.weights.window_b
-        flat, steep = k * (1 - b), k * b / self.mean_window
-        for place, value in enumerate(known):
-            times = near[place + NEIGHBOURS]
-            if times:
-                into[place] += weight * times / (times + flat + steep * (value & MAX_AROUND))
-
-    @property
-    def mean_window(self) -> float:
-        """The mean number of words in a window, taking all rows as of mean length."""
-        return max(self.found.space.pairs, 1) * self.tokens / self.docs / self.docs
+        first = hits[0][1] - NEIGHBOURS  # hits are in order of place
+        near = [0] * (hits[-1][1] + NEIGHBOURS + 1 - first)
+        for _, place, _, times in hits:
+            for at in range(place - NEIGHBOURS - first, place + NEIGHBOURS + 1 - first):
+                near[at] += times
+        flat, steep = self.flat, self.steep
+        for at in range(max(first, 0), min(first + len(near), len(known))):
+            if times := near[at - first]:
+                into[at] += weight * times / (times + flat + steep * (known[at] & MAX_AROUND))
 
 
 def _share(weight: float, values: Iterable[float]) -> float:
