@@ -12,7 +12,7 @@ from sqlalchemy import Connection, select
 
 from agent_core.compaction import archive
 from agent_core.compaction.archive import Ref
-from agent_core.ports import Restored
+from agent_core.past import Restored
 from agent_core.storage.blobs import RESULT_TYPE, load_result, names_result, results_like
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows

@@ -7,7 +7,8 @@ from sqlalchemy import Connection
 
 from agent_core.compaction import archive
 from agent_core.compaction.archive_index import Entry, entry
-from agent_core.ports import NewBlob, Restored
+from agent_core.past import Restored
+from agent_core.ports import NewBlob
 from agent_core.storage.sessions import dated_checkpoints
 from agent_core.storage.statements import add_blob, blob_id
 from agent_core.types import ArtifactRef

@@ -13,7 +13,8 @@ from agent_core.compaction.facts import own_words
 from agent_core.compaction.rules import key_of
 from agent_core.memory import trust
 from agent_core.memory.dedup import offer
-from agent_core.ports import Clock, NewNote, Remembered
+from agent_core.past import NewNote, Remembered
+from agent_core.ports import Clock
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
 from agent_core.storage.statements import load_rows

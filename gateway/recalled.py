@@ -16,7 +16,8 @@ from agent_core.book import Portfolio
 from agent_core.compaction.archive_index import related
 from agent_core.compaction.head import harmless
 from agent_core.memory.recall import view_id
-from agent_core.ports import Clock, Recall
+from agent_core.past import Recall
+from agent_core.ports import Clock
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind

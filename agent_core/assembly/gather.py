@@ -16,7 +16,7 @@ from agent_core.assembly.disclosure import focus_of
 from agent_core.assembly.truth import REFERENCE
 from agent_core.book import Focus, Look, Portfolio, Seen
 from agent_core.compaction.head import harmless
-from agent_core.ports import Recall
+from agent_core.past import Recall
 from agent_core.types import Context
 
 log = logging.getLogger(__name__)

@@ -20,7 +20,7 @@ from agent_core.memory.lifecycle import decay
 from agent_core.memory.passage import passage
 from agent_core.memory.question import question
 from agent_core.memory.source_recipe import source_ranking
-from agent_core.ports import Recalled
+from agent_core.past import Recalled
 from agent_core.storage.recall_rows import Kept, Told, among, everything, newest, told
 
 T = TypeVar("T")

@@ -11,7 +11,8 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
-from agent_core.ports import Archive, Clock, Journal, Memory, Model
+from agent_core.past import Archive, Memory
+from agent_core.ports import Clock, Journal, Model
 from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.team import Agent
 from agent_core.tools.spec import ToolSpec

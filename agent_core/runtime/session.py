@@ -15,7 +15,8 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import BudgetExceeded, Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
-from agent_core.ports import Archive, Clock, Journal, Memory, Model, ModelInfo
+from agent_core.past import Archive, Memory
+from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agent_core.ports import Restored
+from agent_core.past import Restored
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 RESTORE = "restore_archive"

@@ -6,7 +6,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from agent_core import symbols
-from agent_core.ports import NewNote, Remembered
+from agent_core.past import NewNote, Remembered
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 TEXT_CHARS = 500  # RMB-3, as the next

@@ -25,7 +25,8 @@ from typing import Any, Literal, Protocol
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent_core.errors import SwarmgateError
-from agent_core.ports import Archive, Clock, Memory, ToolSchema
+from agent_core.past import Archive, Memory
+from agent_core.ports import Clock, ToolSchema
 from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]

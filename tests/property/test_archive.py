@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from agent_core.compaction import archive
 from agent_core.compaction.decisions import Cleared, Clipped, Folded, Summary, checkpoint
-from agent_core.ports import Restored
+from agent_core.past import Restored
 from agent_core.runtime.offload import pack
 from agent_core.tools.archive import PAGE_CHARS, page
 from agent_core.tools.spec import ToolOutput

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection
 
 from agent_core.memory.recall import OwnRecall, Profile
-from agent_core.ports import Recalled
+from agent_core.past import Recalled
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
 from agent_core.storage.recall_index import index_new_rows

@@ -12,7 +12,7 @@ import pytest
 from agent_core.assembly.gather import Gathered, gather_context
 from agent_core.assembly.truth import REFERENCE
 from agent_core.book import Focus, Look, Seen
-from agent_core.ports import Recalled
+from agent_core.past import Recalled
 from agent_core.types import Context
 from tests.unit.agent_core.books import NOW, Shelf, decision, holding, note, profile
 

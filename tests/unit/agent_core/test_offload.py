@@ -5,7 +5,7 @@ import time
 
 import pytest
 
-from agent_core.ports import Restored
+from agent_core.past import Restored
 from agent_core.runtime.offload import pack
 from agent_core.storage.blobs import RESULT_TYPE
 from agent_core.storage.statements import blob_id

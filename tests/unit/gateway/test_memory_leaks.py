@@ -15,7 +15,7 @@ from agent_core import book
 from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.memory.recall import OwnRecall
 from agent_core.models.scripted import Answer
-from agent_core.ports import NewNote
+from agent_core.past import NewNote
 from agent_core.storage.recall_index import behind, index_new_rows
 from agent_core.storage.sessions import add_checkpoint
 from agent_core.tools.archive import archive_tools
