@@ -114,7 +114,7 @@ class MemoryUpkeep:
 
     async def sweep(self, owner: str | None = None) -> dict[str, int]:
         """Do it now, owner by owner, each in small transactions. Returns how much of each kind was done."""
-        done = dict.fromkeys(("outdated", "archived", "deleted", "shortened"), 0)
+        done: dict[str, int] = {"outdated": 0, "archived": 0, "deleted": 0, "shortened": 0}
         for who in await self._owners(owner):
             now = self._clock.now()
             done["outdated"] += await self._db.write(partial(_clean_up, owner=who, now=now))

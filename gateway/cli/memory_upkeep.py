@@ -1,6 +1,7 @@
 """`memory gc` and `memory check`: what the daily upkeep would do, and how memory fares in all."""
 
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -76,7 +77,7 @@ def _kept(settings: "Settings", user: str | None, *, apply: bool) -> Any:
         database = await open_database(url_for(settings))
         try:
             minder = MemoryUpkeep(database, SystemClock())
-            owner = await database.read(lambda conn: principal_of(conn, user)) if user else None
+            owner = await database.read(partial(principal_of, person=user)) if user else None
             return await (minder.sweep(owner) if apply else minder.plans(owner))
         finally:
             await database.close()

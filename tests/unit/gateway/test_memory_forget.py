@@ -54,7 +54,7 @@ async def fill(db: Database, owner: str, word: str, session: str) -> None:
         data = f"file of {word}".encode()
         blob = NewBlob(blob_id(owner, data), f"{word}.txt", "text/plain", data)
         add_blob(conn, owner=owner, session_id=session, blob=blob, now=START)
-        said = {"text": word, "at": START}
+        said: dict[str, Any] = {"text": word, "at": START}
         rows: tuple[SQLModel, ...] = (
             Holding(owner=owner, symbol="X", quantity=1, cost=1, note=word, updated_at=START),
             Profile(owner=owner, symbol="X", text=word, updated_at=START),

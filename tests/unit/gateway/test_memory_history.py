@@ -47,7 +47,7 @@ async def found(
     """What a turn of this owner finds from its chat."""
     values = {"source": "all", "since": None, "limit": 8} | more
     turn = await last_turn(house, chat)
-    return list(await OwnHistory(house.db).search(owner, turn, query, **values))  # type: ignore[arg-type]
+    return list(await OwnHistory(house.db).search(owner, turn, query, **values))
 
 
 async def said(house: House, query: str = "copper", **more: Any) -> list[str]:
@@ -199,7 +199,7 @@ async def test_the_tool_takes_owner_and_turn_from_the_runtime(db: Database) -> N
     del db
     history = Fixed()
     (spec,) = history_tools(history)
-    assert set(spec.parameters["properties"]) == {"query", "source", "days", "limit"}  # type: ignore[arg-type]
+    assert set(spec.arguments.model_fields) == {"query", "source", "days", "limit"}
     said = await run(history, query="copper", days=3)
     since = START - dt.timedelta(days=3)
     assert history.asked == [(ALICE, 7, "copper", {"source": "all", "since": since, "limit": 8})]

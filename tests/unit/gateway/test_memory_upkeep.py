@@ -13,9 +13,11 @@ from agent_core.storage import upkeep
 from agent_core.storage.upkeep import Version
 from gateway import memory_signals
 from gateway.db import Database
+from gateway.engine.begin import begin
+from gateway.found import Found
 from gateway.settings import Memory
 from gateway.upkeep import EVERY_S, FIRST_S, MemoryUpkeep
-from tests.harness import ALICE, BOB
+from tests.harness import ALICE, BOB, PLACE, message, place, post
 from tests.house import Watch, until
 from tests.unit.gateway.remembering import remember
 
@@ -34,7 +36,7 @@ async def texts(db: Database, number: int, owner: str = ALICE) -> tuple[str, str
         assert found is not None
         return found.level, found.text, upkeep.versions(conn, owner, number)
 
-    return await db.read(work)  # type: ignore[no-any-return]
+    return await db.read(work)
 
 
 async def everything(db: Database) -> list[Any]:
@@ -295,3 +297,22 @@ async def test_signals_of_one_session_are_bounded_and_of_another_count_anew(db: 
     assert await note("s1", "confirm") == pytest.approx(0.0)
     assert await note("s2", "confirm") == pytest.approx(0.2)
     assert await note("s2", "confirm", BOB) is None
+
+
+async def test_what_was_put_before_a_model_counts_as_used_what_was_only_found_does_not(
+    db: Database,
+) -> None:
+    """TIR-11: in the transaction that writes the row in which it stands."""
+    shown = await remember(db, "buys copper")
+    found_only = await remember(db, "buys zinc")
+    row_id = await post(db, message("what about copper?"))
+    found = Found(row_id, (), {"recalled": [f"memory:{shown}", "row:s1:3"]})
+    now = Watch().now()
+
+    def work(conn: Connection) -> list[int]:
+        begun = begin(conn, str(place()), PLACE, lambda _: "test", now, found=found)
+        assert begun is not None
+        entries = [upkeep.entry(conn, ALICE, number) for number in (shown, found_only)]
+        return [entry.access_count for entry in entries if entry is not None]
+
+    assert await db.write(work) == [1, 0]
