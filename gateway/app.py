@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from agent_core.memory.recall import OwnRecall
 from agent_core.runtime.session import Services
@@ -48,6 +49,7 @@ from gateway.turns import Turns
 from gateway.upkeep import MemoryUpkeep
 from gateway.waiting import AskingLanes
 from gateway.web_host import GatewayWebHost
+from swarm_presets.files import Reader
 
 log = logging.getLogger(__name__)
 OWNER = "me"  # the person whom the printed code logs in
@@ -174,7 +176,11 @@ def _wire(settings: Settings, db: Database) -> Core:
         desk,
         memory,
         budgets,
-        PresetWatch(teams, settings.presets_dir, lambda: load_presets(settings, registry)),
+        PresetWatch(
+            teams,
+            settings.presets_dir,
+            partial(load_presets, settings, registry, reader=Reader()),
+        ),
     )
 
 

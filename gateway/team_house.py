@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
+from swarm_presets.files import Reader
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import Problem
 
@@ -34,11 +35,15 @@ def acting(registry: Registry) -> frozenset[str]:
 
 
 def load_presets(
-    settings: "Settings", registry: Registry, *paths: Path, schema_only: bool = False
+    settings: "Settings",
+    registry: Registry,
+    *paths: Path,
+    schema_only: bool = False,
+    reader: Reader | None = None,
 ) -> PresetSet:
     """The shipped presets, those of the settings' folder, and further files; the last one wins by name.
 
-    Reads files: use a thread where a loop runs.
+    Reads files: use a thread where a loop runs. `reader` makes the next reading cheap.
     """
     from agent_core.models.catalog import PROVIDERS
 
@@ -50,6 +55,7 @@ def load_presets(
         acting=acting(registry),
         price=lambda model: dollars(settings, model),
         schema_only=schema_only,
+        reader=reader,
     )
 
 
@@ -82,7 +88,7 @@ class TeamHouse:
     """Presets by name. `default` is the settings' own."""
 
     def __init__(self, presets: PresetSet, default: str) -> None:
-        self._presets = presets
+        self._presets = replace(presets, trees={})  # for commands, and large
         self._before: OrderedDict[str, Team] = OrderedDict()
         self.default = default
 
@@ -136,7 +142,7 @@ class TeamHouse:
         kept = {name: team for name, team in old.teams.items() if self._is_to_keep(name, new)}
         teams = dict(sorted({**new.teams, **kept}.items()))
         files = {**new.files, **{name: old.files[name] for name in kept if name in old.files}}
-        self._presets = replace(new, teams=teams, files=files)
+        self._presets = replace(new, teams=teams, files=files, trees={})
         for name, team in old.teams.items():
             if name not in teams or teams[name].digest != team.digest:
                 self._before[team.digest] = team

@@ -18,12 +18,16 @@ KEY_STEP = "[key]"  # pydantic's last step when a key, not its value, is wrong
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Source:
-    """One file: the name shown to people, its lines, the folder in which its prompt files lie, and its own path."""
+    """One file: the name shown to people, its lines, the folder in which its prompt files lie, and its own path.
+
+    `prompts` has the texts of prompt files during one reading, so that what was checked is what is compiled.
+    """
 
     name: str
     lines: tuple[str, ...]
     folder: Traversable | None = None
     path: str = ""
+    prompts: dict[str, str] = field(default_factory=dict)
 
     def line(self, number: int) -> str:
         """The text of a line, counted from 1; empty when there is none."""

@@ -24,6 +24,12 @@ def read(source: Source, name: str) -> str:
 
     Links may lead anywhere inside the presets folder, and nowhere else.
     """
+    if name not in source.prompts:
+        source.prompts[name] = _read(source, name)
+    return source.prompts[name]
+
+
+def _read(source: Source, name: str) -> str:
     path = PurePosixPath(name)
     if path.is_absolute() or ".." in path.parts or "\\" in name or "\0" in name:
         raise ValueError(_INSIDE)
