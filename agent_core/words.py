@@ -52,7 +52,9 @@ _TIME = re.compile(
 _WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|什么时候|何时|几时|哪天|哪一天|几月|几号|多久", re.IGNORECASE
 )
-_MONTHS = "jan feb mar apr may jun jul aug sep oct nov dec".split()  # noqa: SIM905
+_MONTHS: tuple[str, ...] = tuple(
+    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+)
 _DATE = re.compile(
     r"(?:\d{4}[-/年])?(?P<m>\d{1,2})[-/月](?P<d>\d{1,2})(?:[日号]|\b)"
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<mon>{'|'.join(_MONTHS)})[a-z]*\b"

@@ -6,6 +6,7 @@ The index says which; whether a memory still holds, and whether a row still stan
 import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 
@@ -82,7 +83,7 @@ def told(conn: Connection, rows: Sequence[tuple[str, int]]) -> dict[tuple[str, i
     }
 
 
-def _holding(owner: str, scope: str, now: dt.datetime) -> Select[tuple[object, ...]]:
+def _holding(owner: str, scope: str, now: dt.datetime) -> Select[Any]:
     memory = _MEMORY.c
     holds: ColumnElement[bool] = and_(
         memory.owner == owner,
@@ -103,7 +104,7 @@ def _holding(owner: str, scope: str, now: dt.datetime) -> Select[tuple[object, .
     ).where(holds)
 
 
-def _kept(conn: Connection, query: Select[tuple[object, ...]]) -> list[Kept]:
+def _kept(conn: Connection, query: Select[Any]) -> list[Kept]:
     return [
         Kept(
             row.id,
