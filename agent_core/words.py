@@ -52,9 +52,7 @@ _TIME = re.compile(
 _WHEN = re.compile(
     r"\bwhen\b|\bhow long\b|什么时候|何时|几时|哪天|哪一天|几月|几号|多久", re.IGNORECASE
 )
-_MONTHS: tuple[str, ...] = tuple(
-    ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
-)
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 _DATE = re.compile(
     r"(?:\d{4}[-/年])?(?P<m>\d{1,2})[-/月](?P<d>\d{1,2})(?:[日号]|\b)"
     rf"|\b(?P<d2>\d{{1,2}})(?:st|nd|rd|th)? (?:of )?(?P<mon>{'|'.join(_MONTHS)})[a-z]*\b"
@@ -122,7 +120,7 @@ def asks_time(text: str) -> bool:
 
 
 def _day(match: re.Match[str]) -> str:
-    month = match["mon"] or match["mon2"]
+    month: str = match["mon"] or match["mon2"]
     number = _MONTHS.index(month) + 1 if month else int(match["m"])
     day = int(match["d"] or match["d2"] or match["d3"])
     return f"{number:02}{day:02}" if 1 <= number <= 12 and 1 <= day <= 31 else ""

@@ -6,7 +6,7 @@ The index says which; whether a memory still holds, and whether a row still stan
 import datetime as dt
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
 
@@ -17,6 +17,10 @@ from agent_core.types import RowKind, decode
 _MEMORY = MemoryRow.__table__  # type: ignore[attr-defined]
 _TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
 _CHECKPOINT = Checkpoint.__table__  # type: ignore[attr-defined]
+_COLUMNS = [
+    _MEMORY.c[name]
+    for name in ("id", "kind", "text", "codes", "credibility", "created_at", "confirmed_at")
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,15 +97,7 @@ def _holding(owner: str, scope: str, now: dt.datetime) -> Select[Any]:
         memory.superseded_by.is_(None),
         or_(memory.valid_until.is_(None), memory.valid_until > now),
     )
-    return select(
-        memory.id,
-        memory.kind,
-        memory.text,
-        memory.codes,
-        memory.credibility,
-        memory.created_at,
-        memory.confirmed_at,
-    ).where(holds)
+    return cast("Select[Any]", select(*_COLUMNS).where(holds))
 
 
 def _kept(conn: Connection, query: Select[Any]) -> list[Kept]:
