@@ -113,7 +113,7 @@ class _Search:
     profile: Profile
 
     def recalled(self, text: str) -> Recalled:
-        language = language_of(text)
+        language = language_of(text[: words.MAX_CHARS])
         pins = self._pins()
         known = self.shown | {memory_id(kept.id) for kept in pins}
         ranked = [kept for kept in self._memories(text) if memory_id(kept.id) not in known]
