@@ -7,7 +7,8 @@ from collections.abc import Iterable, Iterator
 from agent_core import words
 from agent_core.memory.bm25 import Asked
 
-# Words of a question that are looked up: a message of a megabyte asks no more than its beginning does.
+# What is read of a message, and how many of its words are looked up: a megabyte asks no more than its beginning does.
+MAX_CHARS = 4_000
 MAX_WORDS = 64
 MAX_NAMES = 16
 _DAYS_AGO = (
@@ -24,6 +25,7 @@ def question(
 
     `symbols` are canonical ids; None: those that the text names (RCL-1). With `now`, yesterday and the like are days.
     """
+    text = text[:MAX_CHARS]
     own = words.symbol_words(words.symbols_in(text) if symbols is None else symbols)
     days = list(dict.fromkeys([*words.date_words(text), *_relative(text, now)]))
     found = list(dict.fromkeys(words.words(text)))[:MAX_WORDS]
@@ -39,7 +41,6 @@ def looked_up(asked: Asked) -> list[str]:
 def _relative(text: str, now: dt.datetime | None) -> Iterator[str]:
     if now is None:
         return
-    start = text[: words.MAX_CHARS]
     for pattern, days in _DAYS_AGO:
-        if pattern.search(start):
+        if pattern.search(text):
             yield words.date_word(now - dt.timedelta(days=days))

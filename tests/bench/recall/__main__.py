@@ -28,11 +28,11 @@ from tests.bench.recall.source import source_figures
 ALL = "everybody"
 OWN = Weights()
 PARTS = (
-    ("row", replace(OWN, window=0.0, session=0.0, entity=0.0, time=0.0, question=0.0)),
-    ("row + window", replace(OWN, session=0.0, entity=0.0, time=0.0, question=0.0)),
-    ("row + window + session", replace(OWN, entity=0.0, time=0.0, question=0.0)),
-    ("+ speaker", replace(OWN, time=0.0, question=0.0)),
-    ("+ asked times, questions (the default)", OWN),
+    ("row", replace(OWN, window=0.0, session=0.0, entity=0.0, time=0.0, question=0.0, reply=0.0)),
+    ("row + window", replace(OWN, session=0.0, entity=0.0, time=0.0, question=0.0, reply=0.0)),
+    ("row + window + session", replace(OWN, entity=0.0, time=0.0, question=0.0, reply=0.0)),
+    ("+ speaker", replace(OWN, time=0.0, question=0.0, reply=0.0)),
+    ("+ asked times, questions, replies (default)", OWN),
 )
 
 
@@ -66,7 +66,7 @@ def _report(
         [case for c in dialogues[n::2] for case in placed(c, look_up(conn, c))] for n in (0, 1)
     )
     chinese_cases = placed(zh, look_up(conn, zh))
-    print(f"{'recipe':<42}{'R@5':>7}{'R@10':>7}{'MRR':>7}{'zh R@10':>9}")
+    print(f"{'recipe':<44}{'R@5':>7}{'R@10':>7}{'MRR':>7}{'zh R@10':>9}")
     for name, weights in PARTS:
         _line(name, figures([*tuned, *rest], weights), figures(chinese_cases, weights))
     _line(
@@ -89,7 +89,7 @@ def _report(
 
 def _line(name: str, english: Figures, zh: Figures | None) -> None:
     more = f"{zh.r10:>9.3f}" if zh else ""
-    print(f"{name:<42}{english.r5:>7.3f}{english.r10:>7.3f}{english.mrr:>7.3f}{more}", flush=True)
+    print(f"{name:<44}{english.r5:>7.3f}{english.r10:>7.3f}{english.mrr:>7.3f}{more}", flush=True)
 
 
 def _rounded(value: object) -> object:
