@@ -142,12 +142,9 @@ def _wire(settings: Settings, db: Database) -> Core:
         budgets=budgets,
     )
     recaller = _recaller(db, clock, turns) if settings.memory.enabled else None
-    runner = TurnRunner(
-        turns, commands, scheduled=timer.wake, left=learning.wake, recaller=recaller
-    )
+    runner = TurnRunner(turns, commands, scheduled=timer.wake, left=memory.left, recaller=recaller)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
-    commands.busy = engine.busy
-    budgets.waiters.wake = engine.wake
+    commands.busy, budgets.waiters.wake = engine.busy, engine.wake
     intake = Intake(
         db,
         clock,
@@ -162,26 +159,8 @@ def _wire(settings: Settings, db: Database) -> Core:
         redactor,
     )
     desk = LocalDesk(db, clock, senders, engine)
-    return Core(
-        db,
-        clock,
-        models,
-        commands,
-        engine,
-        senders,
-        intake,
-        channels,
-        timer,
-        expiry,
-        desk,
-        memory,
-        budgets,
-        PresetWatch(
-            teams,
-            settings.presets_dir,
-            partial(load_presets, settings, registry, reader=Reader()),
-        ),
-    )
+    rest = (timer, expiry, desk, memory, budgets, _watch(settings, teams, registry))
+    return Core(db, clock, models, commands, engine, senders, intake, channels, *rest)
 
 
 def _remembering(
@@ -197,6 +176,11 @@ def _recaller(db: Database, clock: SystemClock, turns: Turns) -> Recaller:
         return turns.groups.is_lite(lane.address, private=lane.private)
 
     return Recaller(db, clock, StoredPortfolio(db), OwnRecall(db), turns.known, closed)
+
+
+def _watch(settings: Settings, teams: TeamHouse, registry: Registry) -> PresetWatch:
+    reload = partial(load_presets, settings, registry, reader=Reader())
+    return PresetWatch(teams, settings.presets_dir, reload)
 
 
 def _budgets(settings: Settings, clock: SystemClock) -> Budgets:

@@ -89,8 +89,9 @@ class Budgets:
     def take(self, turn_id: int) -> Purse | None:
         """The purse of a turn that `begin` has opened, once that is committed; None where nothing is limited."""
         purse = self._begun.pop(turn_id, None)
-        for session_id, booked in purse.booked.items() if purse else ():
-            self.learn(booked, purse.holds[session_id])
+        if purse is not None:
+            for session_id, booked in purse.booked.items():
+                self.learn(booked, purse.holds[session_id])
         return purse
 
     def ids(self, conn: Connection, refs: Sequence[Ref]) -> tuple[int, ...]:

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
-from agent_core.budget.pots import NANO, Payer, Pot, Rules, refs
+from agent_core.budget.ledger import refs
+from agent_core.budget.pots import NANO, Payer, Pot, Rules
 from agent_core.budget.words import size_of
 from agent_core.storage import ledger
 from agent_core.storage.ledger import PotRow

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Literal
 
 from sqlalchemy import Connection, select
 
-from agent_core.budget.ledger import Purse, Settled, Short
-from agent_core.budget.pots import refs, resets_at
+from agent_core.budget.ledger import Purse, Settled, Short, refs
+from agent_core.budget.pots import resets_at
 from agent_core.budget.words import name_of
 from agent_core.errors import BudgetExceeded, BudgetWaits
 from agent_core.ports import Need
@@ -163,7 +163,7 @@ class TurnBudget:
 
     def paused(self) -> None:
         """`pause` is committed."""
-        self.purse.loaded = False
+        self.purse.paused()
 
     def park(self, conn: Connection) -> Parked:
         """In a transaction: wait for room, unless there is some by now, or nobody who could be asked."""
@@ -211,7 +211,7 @@ class TurnBudget:
         if outcome == "nobody":
             log.warning("budget_nobody_to_ask", extra={"pot": short.pot.kind})
             raise self.purse.refusal(short, need, now)
-        self.purse.loaded = False
+        self.purse.paused()
         if outcome == "waits":
             self._send()
             until = resets_at(short.pot.kind, now, self.purse.rules.zone)

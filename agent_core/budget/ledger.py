@@ -5,12 +5,12 @@ All of it runs inside transactions that others commit; what a Purse knows change
 """
 
 import datetime as dt
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from agent_core.budget.pots import NANO, Payer, Pot, Rules, nano, refs, resets_at
+from agent_core.budget.pots import NANO, Payer, Pot, Rules, nano, period, resets_at
 from agent_core.errors import BudgetExceeded
 from agent_core.ports import Need
 from agent_core.storage import ledger
@@ -93,6 +93,12 @@ class Purse:
         if booked is not None:
             self.booked[session_id] = self._refs(booked)
 
+    def paused(self) -> None:
+        """`pause` is committed: what is known of holds is of before."""
+        self.loaded = False
+        self.holds.clear()
+        self.booked.clear()
+
     def _refs(self, now: dt.datetime) -> tuple[Ref, ...]:
         return refs(self.rules.pots, self.payer, now, self.rules.zone)
 
@@ -103,10 +109,13 @@ class Purse:
 
     def load(self, conn: Connection) -> None:
         """Learn what an earlier run of the turn has left set aside; calls that are made again take it over."""
-        if not self.loaded:
-            self.holds = ledger.holds_of(conn, self.payer.run)
-            self.counted = bool(self.holds)
-            self.booked.clear()
+        if self.loaded:
+            return
+        for session_id, hold in ledger.holds_of(conn, self.payer.run).items():
+            self.holds.setdefault(
+                session_id, hold
+            )  # another session's transaction may have kept a newer one
+            self.counted = True
 
     def reserve(
         self, conn: Connection, session_id: str, need: Need, now: dt.datetime
@@ -133,7 +142,7 @@ class Purse:
         undone = ledger.change(conn, ids, held=before - want, runs=-runs)
         if short is None:
             self._set_aside(session_id, want)
-            return new  # an earlier try of this transaction went through unseen
+            return self._stored(conn, session_id)  # an earlier try went through unseen
         row = next(row for row in undone if row.id == short.row.id)
         return Short(short.pot, row, short.unit)
 
@@ -192,7 +201,10 @@ class Purse:
             return Settled(new, self._warnings(conn, rows))
         back = old.amount - new.amount
         ledger.change(conn, old.pots, spent=NOTHING - cost, held=back, unpriced=-unpriced)
-        return Settled(new)  # an earlier try of this transaction went through unseen
+        return Settled(self._stored(conn, session_id))  # an earlier try went through unseen
+
+    def _stored(self, conn: Connection, session_id: str) -> Hold:
+        return ledger.holds_of(conn, self.payer.run)[session_id]
 
     def _settle_last(
         self, conn: Connection, old: Hold | None, cost: Amount, unpriced: int, now: dt.datetime
@@ -277,6 +289,11 @@ class Purse:
             model=need.model,
             fallback=fallback,
         )
+
+
+def refs(pots: Iterable[Pot], payer: Payer, now: dt.datetime, zone: str) -> tuple[Ref, ...]:
+    """The ledger rows that a call of this payer is booked in now."""
+    return tuple(Ref(p.kind, payer.key(p.kind), period(p.kind, now, zone)) for p in pots)
 
 
 def _cost(usage: Usage) -> Amount:

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from typing import Literal, TypeVar
 from zoneinfo import ZoneInfo
 
-from agent_core.storage.ledger import Ref
-
 N = TypeVar("N", int, float)
 NANO = 1_000_000_000  # a dollar
 
@@ -96,15 +94,11 @@ def nano(usd: float) -> int:
     return math.ceil(round(usd * NANO, 3))
 
 
-def refs(pots: Iterable[Pot], payer: Payer, now: dt.datetime, zone: str) -> tuple[Ref, ...]:
-    """The ledger rows that a call of this payer is booked in now."""
-    local = now.astimezone(ZoneInfo(zone))
-    return tuple(Ref(p.kind, payer.key(p.kind), _period(p.kind, local)) for p in pots)
-
-
-def _period(kind: PotKind, local: dt.datetime) -> str:
+def period(kind: PotKind, now: dt.datetime, zone: str) -> str:
+    """The local day or month of a pot; "" for a run, which has one pot for good."""
     if kind == "run":
         return ""
+    local = now.astimezone(ZoneInfo(zone))
     return f"{local:%Y-%m}" if kind.endswith("month") else f"{local:%Y-%m-%d}"
 
 

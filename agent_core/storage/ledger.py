@@ -7,26 +7,28 @@ rows come back: the caller judges them and takes the change back, in the same tr
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, insert, select, tuple_, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    bindparam,
+    delete,
+    select,
+    tuple_,
+    update,
+)
 
 from agent_core.storage.tables_budget import BudgetHold, BudgetPot
 from agent_core.storage.upsert import insert_into
 
 _POT = BudgetPot.__table__  # type: ignore[attr-defined]
 _HOLD = BudgetHold.__table__  # type: ignore[attr-defined]
-_IDS = _POT.c.id.in_(bindparam("ids", expanding=True))
 _COUNTS = ("usd", "usd_held", "tokens", "tokens_held", "runs", "unpriced")
 
 # Statements of the hot path are built once: building costs more than running them.
-_LOCK = select(_POT.c.id).where(_IDS).order_by(_POT.c.id).with_for_update()
-_CHANGE = (
-    update(_POT)
-    .where(_IDS)
-    .values({name: _POT.c[name] + bindparam(f"d_{name}") for name in _COUNTS})
-    .returning(_POT)
-)
 _MINE = (_HOLD.c.turn_id == bindparam("turn"), _HOLD.c.session_id == bindparam("session"))
 _REHOLD = (
     update(_HOLD)
@@ -40,6 +42,30 @@ _REHOLD = (
 )
 _HOLDS = select(_HOLD).where(_HOLD.c.turn_id == bindparam("turn"))
 _DROP = delete(_HOLD).where(_HOLD.c.turn_id == bindparam("turn")).returning(_HOLD)
+
+
+@cache
+def _these(count: int) -> ColumnElement[bool]:
+    these: ColumnElement[bool] = _POT.c.id.in_([bindparam(f"id{n}") for n in range(count)])
+    return these
+
+
+@cache
+def _lock(count: int) -> Executable:
+    return select(_POT.c.id).where(_these(count)).order_by(_POT.c.id).with_for_update()
+
+
+@cache
+def _change(count: int) -> Executable:
+    added = {name: _POT.c[name] + bindparam(f"d_{name}") for name in _COUNTS}
+    return update(_POT).where(_these(count)).values(added).returning(_POT)
+
+
+@cache
+def _add_hold(dialect: str) -> Executable:
+    unique = ["turn_id", "session_id"]
+    new = insert_into(dialect, _HOLD).on_conflict_do_nothing(index_elements=unique)
+    return new.returning(_HOLD.c.n)
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,12 +173,10 @@ def change(
     """Add to (or, below 0, take from) each of these pots; returns them as they are then, in the order of `pots`."""
     if not pots:
         return []
+    ids = {f"id{n}": pot_id for n, pot_id in enumerate(pots)}
     if len(pots) > 1 and conn.dialect.name == "postgresql":
-        conn.execute(
-            _LOCK, {"ids": list(pots)}
-        )  # in one order, so that two never wait for each other
-    values = {
-        "ids": list(pots),
+        conn.execute(_lock(len(pots)), ids)  # in one order: two never wait for each other
+    values = ids | {
         "d_usd": spent.usd,
         "d_usd_held": held.usd,
         "d_tokens": spent.tokens,
@@ -160,7 +184,7 @@ def change(
         "d_runs": runs,
         "d_unpriced": unpriced,
     }
-    found = {row.id: _pot(row) for row in conn.execute(_CHANGE, values)}
+    found = {row.id: _pot(row) for row in conn.execute(_change(len(pots)), values)}
     return [found[pot_id] for pot_id in pots if pot_id in found]
 
 
@@ -187,11 +211,7 @@ def keep_hold(conn: Connection, turn_id: int, session_id: str, old: Hold | None,
             "usd": new.amount.usd,
             "tokens": new.amount.tokens,
         }
-        mine = {"turn": turn_id, "session": session_id}
-        if conn.execute(select(_HOLD.c.n).where(*_MINE), mine).first() is not None:
-            return False
-        conn.execute(insert(_HOLD), values)
-        return True
+        return conn.execute(_add_hold(conn.dialect.name), values).first() is not None
     changed = conn.execute(
         _REHOLD,
         {

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from agent_core.models.scripted import INFO, Answer, ScriptedModel
+from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelInfo, Price
 from agent_core.types import Usage
 from gateway.db import Database
