@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 
+from swarm_presets.compile import AGENT_LIMITS, SUPERVISOR_LIMITS
 from swarm_presets.parts import agents, each, number, words
 from swarm_presets.positions import Leaf, Mapping, Node, at
 from swarm_presets.prices import Prices
@@ -79,9 +80,7 @@ def _one_call(tree: Mapping, name: str, pot: Mapping, prices: Prices) -> Iterato
         if leaf is None:
             continue
         for who, worker in _paid(tree):
-            out = _tokens(at(worker, "limits", "output_tokens"))
-            if out is None:
-                continue
+            out = _tokens(at(worker, "limits", "output_tokens")) or _default_output(who)
             need = out + (_tokens(at(worker, "limits", "input_tokens")) or 0)
             if key == "tokens" and need > tokens(leaf.value):
                 message = (
@@ -96,6 +95,10 @@ def _one_call(tree: Mapping, name: str, pot: Mapping, prices: Prices) -> Iterato
                 )
                 yield problem("SW304", message, leaf.span, f"at least `{cost:.4g}`")
                 break
+
+
+def _default_output(who: str) -> int:
+    return (SUPERVISOR_LIMITS if who == "supervisor" else AGENT_LIMITS).output_tokens
 
 
 def _paid(tree: Mapping) -> Iterator[tuple[str, Mapping]]:
