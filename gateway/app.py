@@ -96,18 +96,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     teams = _teams(settings, registry)
     channels = ChannelManager()
     budgets = _budgets(settings, clock)
-    began = time.monotonic()
-    commands = Commands(
-        settings.access,
-        models,
-        teams,
-        busy=lambda: 0,  # until there is an engine
-        uptime=lambda: time.monotonic() - began,
-        timezone=settings.locale.timezone,
-        groups=settings.groups,
-        archives=channels.archives,
-        pots=budgets.rules,
-    )
+    commands = _commands(settings, models, teams, channels, budgets)
     senders = Sender(db, clock, channels.get)
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, registry)
@@ -161,6 +150,27 @@ def _wire(settings: Settings, db: Database) -> Core:
     desk = LocalDesk(db, clock, senders, engine)
     rest = (timer, expiry, desk, memory, budgets, _watch(settings, teams, registry))
     return Core(db, clock, models, commands, engine, senders, intake, channels, *rest)
+
+
+def _commands(
+    settings: Settings,
+    models: ModelHouse,
+    teams: TeamHouse,
+    channels: ChannelManager,
+    budgets: Budgets,
+) -> Commands:
+    began = time.monotonic()
+    return Commands(
+        settings.access,
+        models,
+        teams,
+        busy=lambda: 0,  # until there is an engine
+        uptime=lambda: time.monotonic() - began,
+        timezone=settings.locale.timezone,
+        groups=settings.groups,
+        archives=channels.archives,
+        pots=budgets.rules,
+    )
 
 
 def _remembering(

@@ -1,7 +1,8 @@
-"""Keeps the index of recall up with the transcripts: after each turn, off the path of a message, and at each start.
+"""Keeps the index of recall up with the transcripts, off the path of a message.
 
-What is not indexed yet is seen from the marks in the database, so a kill loses nothing and old transcripts are taken
-up in small batches; a message never waits for it.
+A conversation sees its own rows anyway, so they wait until there are a few, until the conversation is silent, or until
+one was left: many rows cost hardly more than one. What is not indexed yet is seen from the marks in the database, so a
+kill loses nothing, and each start takes up what is behind.
 """
 
 import asyncio
@@ -19,15 +20,23 @@ from gateway.history import scope_of_turn
 log = logging.getLogger(__name__)
 BATCH = 25  # rows of one transaction: some ten milliseconds of the only writer
 SESSIONS = 20
+SILENT_S = 20.0  # from the first turn that waits
+TURNS = 8  # of one session, after which it does not wait any longer
 
 
 class RecallIndexer:
     """The one task that indexes what was said."""
 
-    def __init__(self, db: Database) -> None:
+    def __init__(
+        self, db: Database, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    ) -> None:
         self._db = db
-        self._said: dict[str, None] = {}  # sessions, in the order in which something was said
+        self._sleep = sleep
+        self._said: dict[
+            str, int
+        ] = {}  # turns of sessions, in the order in which they began to wait
         self._changed = asyncio.Event()
+        self._due = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -43,8 +52,15 @@ class RecallIndexer:
 
     def after(self, begun: Begun) -> None:
         """A turn is over: its rows may be indexed."""
-        self._said[begun.session_id] = None
+        turns = self._said.get(begun.session_id, 0) + 1
+        self._said[begun.session_id] = turns
         self._changed.set()
+        if turns >= TURNS:
+            self._due.set()
+
+    def hurry(self) -> None:
+        """A session may have been left: its rows are of use to the next one."""
+        self._due.set()
 
     async def catch_up(self) -> int:
         """Index everything that is not indexed yet. Returns how many rows were looked at."""
@@ -58,11 +74,24 @@ class RecallIndexer:
         await self._tried(self.catch_up)
         while True:
             await self._changed.wait()
+            await self._silence()
             self._changed.clear()
+            self._due.clear()
             while self._said:
                 session = next(iter(self._said))
                 del self._said[session]
                 await self._tried(partial(self._index, session))
+
+    async def _silence(self) -> None:
+        """Until it is time: SILENT_S have gone, or somebody is in a hurry."""
+        due = asyncio.ensure_future(self._due.wait())
+        nap = asyncio.ensure_future(self._sleep(SILENT_S))
+        try:
+            await asyncio.wait((due, nap), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (due, nap):
+                task.cancel()
+            await asyncio.gather(due, nap, return_exceptions=True)
 
     async def _tried(self, work: Callable[[], Awaitable[int]]) -> None:
         try:

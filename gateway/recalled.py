@@ -18,6 +18,7 @@ from agent_core.compaction.head import harmless
 from agent_core.memory.recall import view_id
 from agent_core.past import Recall
 from agent_core.ports import Clock
+from agent_core.storage.known import anything_known
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind
@@ -44,6 +45,7 @@ class _Next:
     item: Item
     lane: Lane
     owner: str
+    scope: str
     rows: Sequence[Row]
     checkpoints: Sequence[Checkpoint]
 
@@ -74,11 +76,10 @@ class Recaller:
             return None
         if asked is None or self.closed(asked.lane):
             return None
-        scope = PRIVATE if asked.lane.private else asked.lane.id
         shown = _shown(asked)
         gathered = await gather_context(
             asked.owner,
-            scope,
+            asked.scope,
             asked.item.text,
             _last_symbols(asked.rows),
             self.clock.now(),
@@ -103,11 +104,22 @@ class Recaller:
             return None
         if route(item.text, item.kind).to != "turn":
             return None
+        checkpoints = load_checkpoints(conn, lane.session_id)
+        owner = identity.known(conn, item.author).principal
+        condensed = any(c.kind == "summary" for c in checkpoints)
+        scope = scope_of(lane)
+        if not condensed and not anything_known(
+            conn, owner, scope, lane.session_id, book=lane.private
+        ):
+            return None
         rows = self.known(lane.session_id)
         newer = load_rows(conn, lane.session_id, rows[-1].seq if rows else 0)
-        checkpoints = load_checkpoints(conn, lane.session_id) if rows or newer else ()
-        owner = identity.known(conn, item.author).principal
-        return _Next(item, lane, owner, (*rows, *newer), checkpoints)
+        return _Next(item, lane, owner, scope, (*rows, *newer), checkpoints)
+
+
+def scope_of(lane: Lane) -> str:
+    """Where what is said in a conversation counts: in private, or in this group alone."""
+    return PRIVATE if lane.private else lane.id
 
 
 def _archived(asked: _Next, shown: frozenset[str]) -> tuple[tuple[Context, ...], frozenset[str]]:

@@ -35,6 +35,12 @@ class Remembering:
             await self.indexer.stop()
         await self.learning.stop()
 
+    def left(self) -> None:
+        """A session may have been left for another."""
+        self.learning.wake()
+        if self.indexer is not None:
+            self.indexer.hurry()
+
     def after(self, begun: Begun) -> None:
         """A turn is over."""
         self.learning.after(begun)

@@ -178,12 +178,13 @@ class House:
             db, self.clock, learner(db, self.clock, Redactor()), self._teachers, self._nap
         )
         self.indexer = RecallIndexer(db)
-        self.turns.spoke = Remembering(self.learning, self.indexer).after
+        memory = Remembering(self.learning, self.indexer)
+        self.turns.spoke = memory.after
         self.runner = TurnRunner(
             self.turns,
             self.commands,
             scheduled=self.timer.wake,
-            left=self.learning.wake,
+            left=memory.left,
             recaller=Recaller(
                 db,
                 self.clock,

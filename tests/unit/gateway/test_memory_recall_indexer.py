@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 
+import pytest
 from sqlalchemy import Connection
 
 from agent_core.memory.found import find_rows
@@ -13,7 +14,8 @@ from agent_core.types import NewRow, RowKind, assistant, user
 from channels.types import Address
 from gateway import conversation
 from gateway.db import Database
-from gateway.recall_indexer import RecallIndexer
+from gateway.engine.begin import Begun
+from gateway.recall_indexer import SILENT_S, TURNS, RecallIndexer
 from gateway.tables import Inbox, InboxStatus
 
 NOW = dt.datetime(2026, 11, 30, 12, tzinfo=dt.UTC)
@@ -83,5 +85,54 @@ async def test_the_task_takes_up_what_is_behind_and_ends(db: Database) -> None:
     async with asyncio.timeout(30):
         while await db.read(behind):
             await asyncio.sleep(0)
+    await indexer.stop()
+    assert 1 in await found(db, "private")
+
+
+class Nap:
+    """A sleep that is over when it is told so."""
+
+    def __init__(self) -> None:
+        self.over = asyncio.Event()
+        self.seconds: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.seconds.append(seconds)
+        await self.over.wait()
+
+
+async def begun_turn(db: Database, number: int) -> Begun:
+    session = await db.write(lambda conn: turn(conn, number, f"zebra exit {number}"))
+    return Begun(None, None, command=False, session_id=session)  # type: ignore[arg-type]
+
+
+async def until_indexed(db: Database) -> None:
+    async with asyncio.timeout(30):
+        while await db.read(behind):
+            await asyncio.sleep(0.001)
+
+
+@pytest.mark.parametrize("how", ["silence", "many turns", "a session is left"])
+async def test_rows_wait_for_silence_for_company_or_for_the_next_session(
+    db: Database, how: str
+) -> None:
+    """A conversation sees its own rows anyway: its turns are not indexed one by one."""
+    nap = Nap()
+    indexer = RecallIndexer(db, nap.sleep)
+    await indexer.start()
+    indexer.after(await begun_turn(db, 1))
+    async with asyncio.timeout(30):
+        while not nap.seconds:
+            await asyncio.sleep(0.001)
+    assert nap.seconds == [SILENT_S]
+    assert await found(db, "private") == []
+    if how == "silence":
+        nap.over.set()
+    elif how == "a session is left":
+        indexer.hurry()
+    else:
+        for number in range(2, TURNS + 1):
+            indexer.after(await begun_turn(db, number))
+    await until_indexed(db)
     await indexer.stop()
     assert 1 in await found(db, "private")
