@@ -25,7 +25,7 @@ TURNS = 8  # of one session, after which it does not wait any longer
 
 
 class RecallIndexer:
-    """The one task that indexes what was said."""
+    """The one task that indexes what was said. `level`: what an earlier process left is taken up."""
 
     def __init__(
         self, db: Database, sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
@@ -37,6 +37,7 @@ class RecallIndexer:
         ] = {}  # turns of sessions, in the order in which they began to wait
         self._changed = asyncio.Event()
         self._due = asyncio.Event()
+        self.level = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
@@ -72,6 +73,7 @@ class RecallIndexer:
 
     async def _run(self) -> None:
         await self._tried(self.catch_up)
+        self.level.set()
         while True:
             await self._changed.wait()
             await self._silence()

@@ -134,7 +134,11 @@ def test_the_metadata_of_a_compaction() -> None:
     about = describe(made, session_id="s1", at=AT)
     assert about["id"].startswith("ctx_20260105120000_")
     assert len(about["id"]) == len("ctx_20260105120000_") + 12
-    assert (about["message_range"], about["message_count"], about["tail_start"]) == ([3, 40], 38, 41)
+    assert (about["message_range"], about["message_count"], about["tail_start"]) == (
+        [3, 40],
+        38,
+        41,
+    )
     assert about["archive_ref"] == "archive://s1/r3-r40"
     sizes = [len(about[name]) for name in ("summary", "symbols", "paths", "keywords")]
     assert sizes == [500, 24, 24, 60]
@@ -157,7 +161,9 @@ def test_a_message_finds_the_archives_it_has_to_do_with() -> None:
     made = (
         summary(20, archive="r1-r19", symbols=("GOOG",), keywords=("rebalance",)),
         summary(40, archive="r20-r39", paths=("src/report.py",), keywords=("止损",)),
-        summary(60, archive="r40-r59", text="y" * 900, symbols=tuple("ABCDEFG"), keywords=("goog",)),
+        summary(
+            60, archive="r40-r59", text="y" * 900, symbols=tuple("ABCDEFG"), keywords=("goog",)
+        ),
         Checkpoint("undo", 70, 75),
     )
     assert related(made, "what about the weather") == ()

@@ -9,7 +9,8 @@ from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
 
 COUNT = re.compile(
-    r"\b(\d+|two|three|four|five|six|ten|dozen)\s+(tools?|skills?|(data )?sources?)\b", re.IGNORECASE
+    r"\b(\d+|two|three|four|five|six|ten|dozen)\s+(tools?|skills?|(data )?sources?)\b",
+    re.IGNORECASE,
 )
 MOVING = re.compile(r"\b20\d\d-\d\d-\d\d\b|\b\d\d:\d\d\b|\{\{|\$\{")
 

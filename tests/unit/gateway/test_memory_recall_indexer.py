@@ -120,6 +120,7 @@ async def test_rows_wait_for_silence_for_company_or_for_the_next_session(
     nap = Nap()
     indexer = RecallIndexer(db, nap.sleep)
     await indexer.start()
+    await indexer.level.wait()
     indexer.after(await begun_turn(db, 1))
     async with asyncio.timeout(30):
         while not nap.seconds:
