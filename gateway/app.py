@@ -89,51 +89,54 @@ async def build(settings: Settings) -> Core:
         raise
 
 
-def _wire(settings: Settings, db: Database) -> Core:
-    clock, redactor = SystemClock(), Redactor(settings.secrets())
-    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None, settings.knowledge_dir)
-    models = ModelHouse(settings.models, clock)
-    teams = _teams(settings, registry)
+@dataclass(frozen=True, slots=True)
+class _Base:
+    """What everything else stands on."""
+
+    settings: Settings
+    db: Database
+    clock: SystemClock
+    redactor: Redactor
+    registry: Registry
+    models: ModelHouse
+    teams: TeamHouse
+    channels: ChannelManager
+    senders: Sender
+    budgets: Budgets
+
+
+def _base(settings: Settings, db: Database) -> _Base:
+    clock = SystemClock()
     channels = ChannelManager()
-    budgets = _budgets(settings, clock)
-    commands = _commands(settings, models, teams, channels, budgets)
-    senders = Sender(db, clock, channels.get)
-    timer = Timer(db, clock, senders, language=settings.locale.language)
-    asking, decisions = AskingLanes(), Decisions(settings.access, registry)
-    expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
-    taught_by = teachers(models, settings.models.fallback) if settings.memory.enabled else nobody
-    learning = Learning(db, clock, learner(db, clock, redactor), taught_by)
-    memory = _remembering(settings, db, clock, learning)
-    turns = Turns(
-        db=db,
-        clock=clock,
-        place=Place(settings.locale.timezone, settings.locale.language),
-        services=Services(
-            registry,
-            models.get,
-            clock,
-            archive=SessionArchive(db),
-            memory=SessionNotes(db, clock, redactor) if settings.memory.enabled else None,
-        ),
-        teams=teams,
-        models=models,
-        senders=senders,
-        channel=channels.get,
-        operators=settings.access.operators,
-        steer=settings.sessions.while_busy == "steer",
-        transcriber=models.transcriber,
-        groups=settings.groups,
-        asking=asking,
-        asked=expiry.changed,
-        spoke=memory.after,
-        redactor=redactor,
-        policy=settings.context.policy,
-        budgets=budgets,
+    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None, settings.knowledge_dir)
+    return _Base(
+        settings,
+        db,
+        clock,
+        Redactor(settings.secrets()),
+        registry,
+        ModelHouse(settings.models, clock),
+        _teams(settings, registry),
+        channels,
+        Sender(db, clock, channels.get),
+        _budgets(settings, clock),
     )
-    recaller = _recaller(db, clock, turns) if settings.memory.enabled else None
-    runner = TurnRunner(turns, commands, scheduled=timer.wake, left=memory.left, recaller=recaller)
+
+
+def _wire(settings: Settings, db: Database) -> Core:
+    base = _base(settings, db)
+    clock, senders = base.clock, base.senders
+    commands = _commands(base)
+    timer = Timer(db, clock, senders, language=settings.locale.language)
+    asking, decisions = AskingLanes(), Decisions(settings.access, base.registry)
+    expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
+    memory = _remembering(base)
+    turns = _turns(base, asking, expiry, memory)
+    recaller = _recaller(base, turns) if settings.memory.enabled else None
+    runner = TurnRunner(turns, commands, timer.wake, memory.left, recaller)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
-    commands.busy, budgets.waiters.wake = engine.busy, engine.wake
+    commands.busy = engine.busy
+    base.budgets.waiters.wake = engine.wake
     intake = Intake(
         db,
         clock,
@@ -142,55 +145,92 @@ def _wire(settings: Settings, db: Database) -> Core:
         engine,
         senders,
         runner.fresh,
-        channels.get,
+        base.channels.get,
         decisions,
         asking,
-        redactor,
+        base.redactor,
     )
-    desk = LocalDesk(db, clock, senders, engine)
-    rest = (timer, expiry, desk, memory, budgets, _watch(settings, teams, registry))
-    return Core(db, clock, models, commands, engine, senders, intake, channels, *rest)
+    return Core(
+        db,
+        clock,
+        base.models,
+        commands,
+        engine,
+        senders,
+        intake,
+        base.channels,
+        timer,
+        expiry,
+        LocalDesk(db, clock, senders, engine),
+        memory,
+        base.budgets,
+        _watch(base),
+    )
 
 
-def _commands(
-    settings: Settings,
-    models: ModelHouse,
-    teams: TeamHouse,
-    channels: ChannelManager,
-    budgets: Budgets,
-) -> Commands:
-    began = time.monotonic()
+def _commands(base: _Base) -> Commands:
+    settings, began = base.settings, time.monotonic()
     return Commands(
         settings.access,
-        models,
-        teams,
+        base.models,
+        base.teams,
         busy=lambda: 0,  # until there is an engine
         uptime=lambda: time.monotonic() - began,
         timezone=settings.locale.timezone,
         groups=settings.groups,
-        archives=channels.archives,
-        pots=budgets.rules,
+        archives=base.channels.archives,
+        pots=base.budgets.rules,
     )
 
 
-def _remembering(
-    settings: Settings, db: Database, clock: SystemClock, learning: Learning
-) -> Remembering:
-    indexer = RecallIndexer(db) if settings.memory.enabled else None
-    upkeep = MemoryUpkeep(db, clock) if settings.memory.keeps_order else None
-    return Remembering(learning, indexer, upkeep)
+def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering) -> Turns:
+    settings, db, clock = base.settings, base.db, base.clock
+    notes = SessionNotes(db, clock, base.redactor) if settings.memory.enabled else None
+    archive = SessionArchive(db)
+    return Turns(
+        db=db,
+        clock=clock,
+        place=Place(settings.locale.timezone, settings.locale.language),
+        services=Services(base.registry, base.models.get, clock, archive=archive, memory=notes),
+        teams=base.teams,
+        models=base.models,
+        senders=base.senders,
+        channel=base.channels.get,
+        operators=settings.access.operators,
+        steer=settings.sessions.while_busy == "steer",
+        transcriber=base.models.transcriber,
+        groups=settings.groups,
+        asking=asking,
+        asked=expiry.changed,
+        spoke=memory.after,
+        redactor=base.redactor,
+        policy=settings.context.policy,
+        budgets=base.budgets,
+    )
 
 
-def _recaller(db: Database, clock: SystemClock, turns: Turns) -> Recaller:
+def _remembering(base: _Base) -> Remembering:
+    settings, db, clock = base.settings, base.db, base.clock
+    on = settings.memory.enabled
+    taught_by = teachers(base.models, settings.models.fallback) if on else nobody
+    return Remembering(
+        Learning(db, clock, learner(db, clock, base.redactor), taught_by),
+        RecallIndexer(db) if on else None,
+        MemoryUpkeep(db, clock) if settings.memory.keeps_order else None,
+    )
+
+
+def _recaller(base: _Base, turns: Turns) -> Recaller:
     def closed(lane: Lane) -> bool:
         return turns.groups.is_lite(lane.address, private=lane.private)
 
-    return Recaller(db, clock, StoredPortfolio(db), OwnRecall(db), turns.known, closed)
+    db = base.db
+    return Recaller(db, base.clock, StoredPortfolio(db), OwnRecall(db), turns.known, closed)
 
 
-def _watch(settings: Settings, teams: TeamHouse, registry: Registry) -> PresetWatch:
-    reload = partial(load_presets, settings, registry, reader=Reader())
-    return PresetWatch(teams, settings.presets_dir, reload)
+def _watch(base: _Base) -> PresetWatch:
+    read = partial(load_presets, base.settings, base.registry, reader=Reader())
+    return PresetWatch(base.teams, base.settings.presets_dir, read)
 
 
 def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
