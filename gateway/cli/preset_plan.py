@@ -24,7 +24,9 @@ def plan_rows(settings: Settings, tree: "Mapping") -> tuple[list[dict[str, objec
 
     def window(model: str) -> int:
         own = settings.models.facts().get(real(model), {}).get("context_window")
-        return own if isinstance(own, int) else window_of(real(model).partition("/")[2] or real(model))
+        return (
+            own if isinstance(own, int) else window_of(real(model).partition("/")[2] or real(model))
+        )
 
     def price(model: str) -> tuple[float, float] | None:
         return (0.0, 0.0) if real(model) == "demo" else dollars(settings, real(model))
