@@ -13,6 +13,7 @@ from sqlalchemy import Connection, select
 
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.team import Status
+from agent_core.storage.ledger import drop_holds
 from agent_core.storage.statements import append_rows, close_turn, load_rows
 from agent_core.storage.tables import Turn
 from agent_core.types import (
@@ -72,6 +73,7 @@ def park(conn: Connection, lane: Lane, now: dt.datetime) -> list[tuple[int, Draf
     append_rows(conn, turn.session_id, turn_id, rows[-1].seq, closing, now)
     close_turn(conn, turn_id, TurnStatus.DONE, now, None)
     inbox.close_turn_rows(conn, turn_id)
+    drop_holds(conn, turn_id)  # empty since it began to wait
     said = words("parked_reply", tickets[0].language, ids=listed([t.id for t in tickets]))
     draft = Draft(turn_id, REPLY, turn.principal, lane.address, said)
     row_id = outbox.rewrite(conn, draft, now)

@@ -339,3 +339,54 @@ async def test_a_second_message_needs_no_transaction_of_its_own(db: Database) ->
         finally:
             home.turns.db.write = write  # type: ignore[method-assign]
     assert made == 0
+
+
+async def test_what_a_death_left_set_aside_is_settled_by_the_turn_that_goes_on(
+    db: Database,
+) -> None:
+    budgets = {"user_day": {"usd": 0.9}}
+    async with house(db, dear(Answer("never", delay=3_600)), budgets) as home:
+        await home.say("hello")
+        await until(lambda: home.model.requests)
+        assert await held(home) > 400_000_000
+    async with house(db, dear(says("again", 0.2)), budgets) as home:
+        await home.quiet()
+        assert home.channel.texts("1")[-1] == "again"
+        assert await held(home) == 0
+        row = (await home.all("select usd, runs from budget_pot"))[0]
+        assert tuple(row) == (200_000_000, 1)
+
+
+@on_sqlite
+async def test_a_question_frees_what_is_set_aside_while_it_waits(db: Database) -> None:
+    model = dear(calls(call("pay", to="bob")), says("paid"))
+    the_team = team(agent(tools=("pay",)))
+    async with house(db, model, {"user_day": {"usd": 2}}, the_team=the_team) as home:
+        await home.ask("pay bob")
+        assert await held(home) == 0
+        number = await home.one("select id from question")
+        await home.press(f"ok:{number}")
+        await home.quiet()
+        row = (await home.all("select usd, usd_held, runs from budget_pot"))[0]
+        assert tuple(row) == (200_000_000, 0, 1)
+
+
+def test_sizes_of_settings_are_read_as_people_write_them() -> None:
+    own = settings(
+        budgets={
+            "user_day": {"usd": 0.5, "tokens": "1.5M"},
+            "day": {"tokens": "250k", "warn_at": 0.5},
+        }
+    )
+    person, everybody = own.budgets.rules("UTC").pots
+    assert (person.usd, person.tokens, person.warn_at) == (500_000_000, 1_500_000, 0.8)
+    assert (everybody.usd, everybody.tokens, everybody.warn_at) == (None, 250_000, 0.5)
+
+
+def test_a_budget_that_cannot_work_is_refused_or_told() -> None:
+    with pytest.raises(ValueError, match="no provider of nowhere/model"):
+        settings(budgets={"fallback_model": "nowhere/model"})
+    lonely = settings(
+        budgets={"day": {"usd": 1, "on_exceeded": "ask_admin"}}, access={"default": "allow"}
+    )
+    assert lonely.warnings == ("budgets: ask_admin asks nobody; name somebody in access.operators",)
