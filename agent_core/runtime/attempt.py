@@ -15,7 +15,7 @@ from agent_core.runtime.asking import waited
 from agent_core.runtime.brief import brief
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta
-from agent_core.runtime.outcome import Outcome, denied_call, outcome_of
+from agent_core.runtime.outcome import Outcome, denied_call, outcome_of, staged_outcome
 from agent_core.runtime.output import instructed
 from agent_core.runtime.restrict import rounds
 from agent_core.runtime.run import Ended, Run
@@ -56,6 +56,8 @@ async def attempt(place: Place, child: Journal, task: str, context: str, model: 
     if rows[0].meta.get("refused"):
         error = f"limits.input_tokens {place.agent.limits.input_tokens} exceeded by the context"
         outcome, last = Outcome(Status.OVER_BUDGET, error=error), None
+    elif (staged := run.stage(place.agent.id) if run.stage else None) is not None:
+        outcome, last = staged_outcome(staged, place.agent), None
     else:
         outcome, last = await _guarded(run, place.parent, before)
     outcome = replace(

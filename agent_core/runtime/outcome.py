@@ -6,7 +6,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_core.runtime.guards import made_calls
+from agent_core.runtime.output import read, render
 from agent_core.runtime.policy import Next
+from agent_core.runtime.rehearsal import Staged
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Ended
 from agent_core.runtime.team import Agent, Status, Team
@@ -72,6 +74,22 @@ def outcome_of(ended: Ended, output_chars: int, denied: str = "") -> Outcome:
         called=ended.called,
         result_truncated=cut,
         data=ended.verdict.data if done else None,
+    )
+
+
+def staged_outcome(staged: Staged, agent: Agent) -> Outcome:
+    """The outcome of an attempt that was staged, its result held to the agent's length and read by its contract."""
+    text, cut = clip(staged.result, agent.limits.output_chars)
+    done = staged.status in {Status.COMPLETED, Status.PARTIAL}
+    found = read(agent.output, text, agent.limits.output_chars) if done and text else None
+    data = None if found is None or found.faults else found.data
+    return Outcome(
+        staged.status,
+        result=(text if data is None else render(agent.output, data)) if done else "",
+        error=staged.error or ("" if done else f"{staged.status} was staged"),
+        partial="" if done else text,
+        result_truncated=cut,
+        data=data,
     )
 
 

@@ -25,6 +25,7 @@ from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice
 from agent_core.runtime.outcome import unanswered
 from agent_core.runtime.output import instructed
+from agent_core.runtime.rehearsal import Stage
 from agent_core.runtime.remarks import missing
 from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team
@@ -56,6 +57,7 @@ class Services:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     archive: Archive | None = None
     memory: Memory | None = None
+    stage: Stage | None = None
 
 
 class Turn:
@@ -99,6 +101,7 @@ class Turn:
             archive=self._services.archive,
             memory=self._services.memory,
             model_for=self._services.model,
+            stage=self._services.stage,
         )
         delegates = delegate_tools(team, run, self._services.registry, self._services.model)
         run.tools = whitelist(self._services.registry, agent.tools, delegates)
