@@ -43,10 +43,10 @@ class Budgets(Section):
     `fallback_model`, ask the operators to grant the pot once more, or wait until it begins anew.
     """
 
-    user_day: Budget | None = None
+    user_day: Budget | None = Budget(usd=2.00)  # DESIGN.md 9; null: without limit
     user_month: Budget | None = None
     channel_day: Budget | None = None
-    day: Budget | None = None
+    day: Budget | None = Budget(usd=25.00)
     month: Budget | None = None
     warn_at: Share | None = DEFAULT_WARNING
     on_exceeded: OnExceeded = "stop_and_report"

@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from agent_core.budget.pots import nano
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelInfo, Price
 from agent_core.types import Usage
@@ -313,7 +314,7 @@ async def test_budget_shows_what_is_used_and_set_aside(db: Database) -> None:
 
 @on_sqlite
 async def test_without_budgets_nothing_is_written(db: Database) -> None:
-    async with house(db, dear(says("one")), {}) as home:
+    async with house(db, dear(says("one")), {"user_day": None, "day": None}) as home:
         await home.ask("hello")
         assert (await home.ask("/budget"))[-1] == "There is no budget here: nothing is limited."
         assert await home.one("select count(*) from budget_pot") == 0
@@ -390,3 +391,9 @@ def test_a_budget_that_cannot_work_is_refused_or_told() -> None:
         budgets={"day": {"usd": 1, "on_exceeded": "ask_admin"}}, access={"default": "allow"}
     )
     assert lonely.warnings == ("budgets: ask_admin asks nobody; name somebody in access.operators",)
+
+
+def test_bills_are_bounded_from_the_start() -> None:
+    """DESIGN.md 9: two dollars a person and twenty-five in all, each day, until the settings say otherwise."""
+    pots = {pot.kind: pot.usd for pot in settings().budgets.rules("UTC").pots}
+    assert pots == {"user_day": nano(2.0), "day": nano(25.0)}
