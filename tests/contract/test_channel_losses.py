@@ -276,11 +276,12 @@ async def test_answers_and_notices_wait_while_sending_is_degraded(db: Database, 
             await it.senders.stop(0.0)
     restart(rig, db)
     async with desk(db, rig, script) as it:
-        one, failed, status, two = sorted(await it.shown(4), key=it.texts().index)
+        await it.shown(4)
         await it.settled()
-        assert (one, two) == ("re one", "re two")
-        assert "Something went wrong" in failed or "Something went wrong" in status
-        assert len(it.texts()) == 4
+        texts = it.texts()  # the status answers at once, so its place among the others is open
+        assert [t for t in texts if t.startswith("re ")] == ["re one", "re two"]
+        assert sum("Something went wrong" in t for t in texts) == 1
+        assert len(texts) == 4
 
 
 @on(*PLATFORMS)
