@@ -164,7 +164,7 @@ async def test_silence_between_chunks_ends_the_call_and_the_connection(
 async def test_silence_before_the_first_token_is_told_as_such(rig: Rig) -> None:
     """STM-2."""
     await read(rig.model(), ask())  # the SDK's import is not what is timed
-    limits = StreamLimits(first_token=0.3, idle=60.0, total=60.0)
+    limits = StreamLimits(first_token=1.5, idle=60.0, total=60.0)
     rig.twin.script(Turn([say("late")], delay=60.0))
     with pytest.raises(errors.ModelTimeout) as caught:
         await read(rig.model(limits=limits), ask())
