@@ -30,7 +30,7 @@ from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
-from gateway.model_house import ModelHouse
+from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
 from gateway.portfolio import StoredPortfolio
 from gateway.preset_watch import PresetWatch
@@ -73,6 +73,8 @@ class Core:
     memory: Remembering
     budgets: Budgets
     presets: PresetWatch
+    turns: Turns
+    decisions: Decisions
 
 
 async def build(settings: Settings) -> Core:
@@ -115,7 +117,7 @@ def _base(settings: Settings, db: Database) -> _Base:
         clock,
         Redactor(settings.secrets()),
         registry,
-        ModelHouse(settings.models, clock),
+        ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES),
         _teams(settings, registry),
         channels,
         Sender(db, clock, channels.get),
@@ -165,6 +167,8 @@ def _wire(settings: Settings, db: Database) -> Core:
         memory,
         base.budgets,
         _watch(base),
+        turns,
+        decisions,
     )
 
 

@@ -7,6 +7,7 @@ they are first chosen.
 
 import asyncio
 from collections.abc import Iterable
+from pathlib import Path
 
 from agent_core.models.catalog import info
 from agent_core.models.discover import discover
@@ -17,6 +18,8 @@ from gateway.settings_models import Models, Provider, has_sdk
 
 AUTO = "auto"
 DEMO = "demo"
+REPLAY = "replay"
+CASSETTES = "cassettes"  # folder beside the presets, one file a preset
 
 
 class UnknownModel(Exception):
@@ -24,11 +27,15 @@ class UnknownModel(Exception):
 
 
 class ModelHouse:
-    """Models by name (`<provider>/<model>`, "demo", or "auto" for the default)."""
+    """Models by name (`<provider>/<model>`, "demo", "replay", or "auto" for the default).
 
-    def __init__(self, settings: Models, clock: Clock) -> None:
+    `cassettes` is the folder from whose recordings "replay" answers.
+    """
+
+    def __init__(self, settings: Models, clock: Clock, cassettes: Path | None = None) -> None:
         self._settings = settings
         self._clock = clock
+        self._cassettes = cassettes
         self._made: dict[str, Model] = {}
         self._locals: dict[str, str] = {}
         self._transcriber: Transcriber | None = None
@@ -36,6 +43,11 @@ class ModelHouse:
         self._settled = asyncio.Event()
         if settings.default != AUTO:
             self._settled.set()
+
+    @property
+    def settings(self) -> Models:
+        """The settings that it was made from."""
+        return self._settings
 
     async def settle(self) -> str:
         """Decide what `auto` is; returns one line that says which and why (empty when the settings name one)."""
@@ -61,6 +73,8 @@ class ModelHouse:
         provider, _, model = name.partition("/")
         if name in (AUTO, DEMO):
             return True
+        if name == REPLAY:
+            return self._cassettes is not None and self._cassettes.is_dir()
         entry = self._settings.providers.get(provider)
         if entry is not None:
             return bool(model) and has_sdk(entry.kind)
@@ -117,9 +131,18 @@ class ModelHouse:
             return
         if not self.known(name):
             raise UnknownModel(name)
+        if name == REPLAY:
+            self._made[name] = self._replayed()
+            return
         rest = [n for n in self._settings.fallback if DEMO not in (n, name) and n != name]
         models = [self._single(n) for n in (name, *rest)]
         self._made[name] = models[0] if name == DEMO else FallbackModel(models, self._clock)
+
+    def _replayed(self) -> Model:
+        from agent_core.models.replay import Cassette, ReplayModel
+
+        files = sorted(self._cassettes.glob("*.json")) if self._cassettes else []
+        return ReplayModel(Cassette.read(*files))
 
     def _single(self, name: str) -> Model:
         if name == DEMO:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 
+from gateway import telemetry
 from gateway.cli.config import settings_for
 from gateway.cli.options import Config, Json
 from gateway.cli.output import finish, out, show
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from swarm_presets.problems import Problem as Finding
 
 app = typer.Typer(
-    help="Swarm presets: list, validate, explain, compare, plan, begin.", no_args_is_help=True
+    help="Swarm presets: list, validate, explain, compare, plan, test, begin.", no_args_is_help=True
 )
 Form = Literal["text", "json", "sarif", "github"]
 Name = Annotated[str, typer.Argument(help="Name of a preset.")]
@@ -171,6 +172,38 @@ def plan(name: Name, as_json: Json = False, config: Config = None) -> None:
         if note and not as_json:
             out(note)
         return 0
+
+    raise typer.Exit(finish(command))
+
+
+@app.command("eval")
+def evaluate(
+    name: Annotated[
+        str | None, typer.Argument(help="Name of a preset; default: all that have cases.")
+    ] = None,
+    model: Annotated[
+        str,
+        typer.Option(
+            help="demo, replay, auto or PROVIDER/MODEL in place of every model; default: the case's own, else demo."
+        ),
+    ] = "",
+    record: Annotated[
+        bool, typer.Option("--record", help="Keep what models say, for `--model replay`.")
+    ] = False,
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Run the cases of presets, each on a database that is thrown away. Exit 1 when one fails."""
+    logs = telemetry.start(quiet=True)
+
+    def command() -> int:
+        from gateway.cli.preset_eval import run_evals
+
+        settings = settings_for(config)
+        logs.redactor.known(settings.secrets())
+        return run_evals(
+            settings, loaded(settings), name, model=model, record=record, as_json=as_json
+        )
 
     raise typer.Exit(finish(command))
 
