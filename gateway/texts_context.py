@@ -1,6 +1,14 @@
-"""What the gateway says of the context of an answer, in English and Chinese."""
+"""What the gateway says of what an answer rests on: its context and its preset, in English and Chinese."""
 
 TEXTS: dict[str, tuple[str, str]] = {
+    "preset_broken": (
+        "An edited preset is not used, the last good one goes on: `{place}` [{code}] {message}; {cure}",
+        "修改后的预设未启用，继续使用上一个有效版本：`{place}` [{code}] {message}；{cure}",
+    ),
+    "preset_broken_more": (
+        "{count} more: `swarmgate presets validate` shows them.",
+        "另有 {count} 处，可用 `swarmgate presets validate` 查看。",
+    ),
     "help_why": ("what the model saw for its last answer", "查看上次回答时模型看到的内容"),
     "help_compact": ("condense the older part of this conversation", "压缩较早的对话内容"),
     "use_why": (
