@@ -1,9 +1,9 @@
 """The demo planner: a deterministic model behind the same port as the others, without key, network or price.
 
 It decides from the request alone: what is asked (`demo_intent`), what tools returned (`demo_turn`), which calls follow
-(`demo_plan`), and what is said (`demo_answer`). It keeps to the tool protocol like any model, so limits, policies and
-restarts are real. Only the ids of its calls are not a function of the request: they must be new in a session even after
-turns were undone, as any provider's are.
+(`demo_plan`), and what is said (`demo_answer`), in the form that a contract asks for (`demo_contract`). It keeps to the
+tool protocol like any model, so limits, policies and restarts are real. Only the ids of its calls are not a function of
+the request: they must be new in a session even after turns were undone, as any provider's are.
 """
 
 import asyncio
@@ -13,6 +13,7 @@ import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 
 from agent_core.models.demo_answer import answer
+from agent_core.models.demo_contract import in_form
 from agent_core.models.demo_intent import Ask, understand
 from agent_core.models.demo_plan import plan
 from agent_core.models.demo_turn import Turn, read_turn
@@ -89,7 +90,8 @@ class DemoModel:
         if decided.calls:
             calls = (ToolUse(self._new_id(), c.name, dict(c.args)) for c in decided.calls)
             return assistant("", *calls)
-        return assistant(answer(decided.asks, turn))
+        language = decided.asks[-1].language if decided.asks else "en"
+        return assistant(in_form(request.system, answer(decided.asks, turn), turn, language))
 
 
 def _random_id() -> str:

@@ -15,6 +15,8 @@ from agent_core.models.demo_report import report
 from agent_core.models.demo_turn import Outcome, Turn
 from agent_core.models.demo_words import ACTIONS, STATUSES, TEXTS, Key, say
 
+HANDED = "Results of other agents:"  # begins what a sub-agent gets of others' results
+_HEAD = re.compile(r"\[([a-z][\w-]*): [a-z_]+\]")
 MAX_WHY = 300  # characters of an error that are quoted
 _SAID: dict[Want, Key] = {Want.HELP: "help", Want.THANKS: "thanks"}
 DISCLAIMERS = frozenset(texts["disclaimer"] for texts in TEXTS.values())
@@ -27,6 +29,8 @@ def answer(asks: Sequence[Ask], turn: Turn) -> str:
     language = asks[-1].language
     understood = [ask for ask in asks if ask.wants]
     if not turn.outcomes:
+        if HANDED in turn.background and not turn.closed:
+            return _handed_over(turn, language)
         plain = _plain(asks[-1], understood, turn)
         return f"{plain}\n\n{_last_line(language, Facts())}"
     facts = Facts()
@@ -37,6 +41,20 @@ def answer(asks: Sequence[Ask], turn: Turn) -> str:
     if facts:
         parts.append(say(language, "disclaimer"))
     return "\n\n".join([*parts, _last_line(language, facts)])
+
+
+def _handed_over(turn: Turn, language: Language) -> str:
+    """What other agents brought, quoted: all that there is where no tool was called."""
+    facts, kept = Facts(), [say(language, "handed")]
+    for line in turn.background.partition(HANDED)[2].strip().splitlines():
+        if DEMO_LINE.match(line):
+            facts.take_line(line)
+        elif head := _HEAD.fullmatch(line.strip()):
+            kept.append(f"\n**{head[1]}**\n")
+        elif line.strip() not in DISCLAIMERS:
+            kept.append(line)
+    body = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
+    return f"{body}\n\n{_last_line(language, facts)}"
 
 
 def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:

@@ -63,13 +63,17 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Turn:
-    """The present turn. `texts` are the person's, oldest first; the last `own` of them belong to this turn."""
+    """The present turn. `texts` are the person's, oldest first; the last `own` of them belong to this turn.
+
+    `background` is what was handed over with a delegated task.
+    """
 
     texts: tuple[str, ...] = ()
     own: int = 0
     outcomes: tuple[Outcome, ...] = ()
     closed: bool = False
     today: dt.date | None = None
+    background: str = ""
 
     def of(self, name: str) -> list[Outcome]:
         """Outcomes of one tool that brought something."""
@@ -92,6 +96,7 @@ def read_turn(request: ModelRequest) -> Turn:
     outcomes: list[Outcome] = []
     closed = False
     today: dt.date | None = None
+    handed = ""
     for message in request.messages:
         if message.role == "assistant":
             calls = {call.id: call for call in message.calls} if message.calls else {}
@@ -103,11 +108,13 @@ def read_turn(request: ModelRequest) -> Turn:
         if words:
             if not own or not calls:
                 own, outcomes, closed = 0, [], False
+            handed = background or handed
             texts += [background] if background else []
             texts.append(words)
             own += 1
         closed = closed or _closes(message)
-    return Turn(tuple(texts[-MAX_TEXTS:]), min(own, MAX_TEXTS), tuple(outcomes), closed, today)
+    asked = tuple(texts[-MAX_TEXTS:])
+    return Turn(asked, min(own, MAX_TEXTS), tuple(outcomes), closed, today, handed)
 
 
 def _own(block: Block) -> TypeGuard[Text]:

@@ -13,7 +13,7 @@ Key = Literal[
     "counted", "demo", "source", "window", "as_of", "rose", "fell", "flat", "moved", "best", "highest", "lowest",
     "volume", "before", "trend", "strength", "averages", "macd", "band", "drawdown", "support", "resistance", "none",
     "chart", "cut", "failed", "matches", "no_matches", "has_data", "no_data", "overview", "change", "table_history",
-    "table_overview", "shortened", "ask", "volatility",
+    "table_overview", "shortened", "ask", "volatility", "handed",
 ]  # fmt: skip
 
 EXAMPLES_EN = """\
@@ -88,6 +88,7 @@ TEXTS: dict[Language, dict[Key, str]] = {
         "shortened": "The answer of {agent} was cut; it is a summary.",
         "ask": "{agent} needs your word: {why}",
         "volatility": "Volatility: {0} % a year",
+        "handed": "This is what the others brought:",
     },
     "zh": {
         "help": "我是**演示规划器（demo）**：不需要密钥，按简单的规则工作，写出的每个数字都来自工具。您可以这样问：\n\n"
@@ -140,6 +141,7 @@ TEXTS: dict[Language, dict[Key, str]] = {
         "shortened": "{agent} 的回答被截短，只是摘要。",
         "ask": "{agent} 需要您的决定：{why}",
         "volatility": "年化波动率：{0} %",
+        "handed": "以下是其他成员提供的内容：",
     },
 }
 
