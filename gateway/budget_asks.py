@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection, select
 
-from agent_core.budget.pots import Pot, Rules
+from agent_core.budget.pots import Pot
 from agent_core.storage import ledger
 from agent_core.storage.ledger import PotRow
 from channels.types import Address, Button
@@ -61,13 +61,12 @@ def _question(
     pot: Pot, row: PotRow, unit: str, language: Language, now: dt.datetime, zone: str
 ) -> str:
     key, at = key_of(row, language), when(pot, now, zone)
-    return say(
-        "budget_ask", language, kind=row.kind, key=key, size=size(pot, unit, language), at=at
-    )
+    code = "budget_ask_run" if pot.kind == "run" else "budget_ask"
+    return say(code, language, kind=row.kind, key=key, size=size(pot, unit, language), at=at)
 
 
 def pressed(
-    conn: Connection, asked: "Asked", rules: Rules, operators: Sequence[str], setting: str
+    conn: Connection, asked: "Asked", operators: Sequence[str], setting: str
 ) -> tuple[str, Letters, list[tuple[str, str]]]:
     """An operator's button: what is said to who pressed, the messages of all operators as they are from now on.
 
@@ -77,8 +76,7 @@ def pressed(
     language, now = asked.language, asked.now
     number, _, verdict = asked.route.rest.partition(":")
     row = ledger.pot(conn, int(number)) if number.isdecimal() and len(number) < 19 else None
-    pot = next((pot for pot in rules.pots if row is not None and pot.kind == row.kind), None)
-    if row is None or pot is None or not row.asked or verdict not in {"yes", "no"}:
+    if row is None or not row.asked or verdict not in {"yes", "no"}:
         return say("budget_gone", language), [], []
     if verdict == "yes":
         ledger.mark(conn, row.id, raised=row.raised + 1, asked=0, warned=False)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from sqlalchemy import Connection, select
 
 from agent_core.budget.ledger import share
-from agent_core.budget.pots import NANO, Pot, resets_at
+from agent_core.budget.pots import NANO, OF_PRESETS, Pot, resets_at
 from agent_core.budget.words import moment, name_of, size_of
 from agent_core.storage.ledger import PotRow
 from agent_core.storage.tables import Session
@@ -91,15 +91,20 @@ def warning(
 ) -> Letters:
     """Tell the person, and each operator, that a pot goes to its end. Stored here; sent after the commit."""
     at, part = when(pot, now, zone), f"{100 * share(pot, row):.0f}"
+    run = "_run" if pot.kind == "run" else ""
     text = say(
-        "budget_warning", person.language, share=part, pot=name_of(pot.kind, person.language), at=at
+        f"budget_warning{run}",
+        person.language,
+        share=part,
+        pot=name_of(pot.kind, person.language),
+        at=at,
     )
     drafts = [Draft(turn_id, f"budget:{row.id}", person.person, person.address, text)]
     for place in told:
         if place.address == person.address:
             continue
         words = say(
-            "budget_warning_ops",
+            f"budget_warning_ops{run}",
             place.language,
             kind=row.kind,
             key=key_of(row, place.language),
@@ -114,4 +119,6 @@ def warning(
 
 def key_of(row: PotRow, language: Language) -> str:
     """Whose pot it is, for operators."""
-    return f"`{row.key}`" if row.key else say("budget_everybody", language)
+    key = row.key.removesuffix(OF_PRESETS)
+    whose = f"`{key}`" if key else say("budget_everybody", language)
+    return whose + (say("budget_of_presets", language) if key != row.key else "")

@@ -14,7 +14,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 
 from agent_core.budget.ledger import MARGIN, Purse
-from agent_core.budget.pots import Payer, Pot, Rules, nano, tightened
+from agent_core.budget.pots import OwnPots, Payer, Rules, tightened
 from agent_core.ports import Clock, Need
 from agent_core.storage import ledger
 from agent_core.storage.ledger import Hold, Ref
@@ -49,11 +49,10 @@ class Budgets:
     _begun: dict[int, Purse] = field(default_factory=dict)
     _unpriced: set[str] = field(default_factory=set)
 
-    @property
-    def spare(self) -> frozenset[str]:
-        """The model that answers where a pot has no room, if one is to."""
-        needed = any(pot.on_exceeded == "fallback_model" for pot in self.rules.pots)
-        return frozenset({self.rules.fallback_model} if needed else ())
+    def spare(self, own: OwnPots) -> frozenset[str]:
+        """The models that answer where a pot of the settings or of a preset has no room, if any is to."""
+        pots = (pot for pot in (*self.rules.pots, *own.pots) if pot.on_exceeded == "fallback_model")
+        return frozenset(pot.fallback_model or self.rules.fallback_model for pot in pots)
 
     def begin(
         self,
@@ -63,16 +62,16 @@ class Budgets:
         session_id: str,
         principal: str,
         address: Address,
-        limit: float | None,
+        own: OwnPots,
         like: str,
         resumed: bool,
     ) -> None:
         """In the transaction that begins a turn: open its purse, with room for its first call where there is some.
 
-        `limit` is the preset's own for a run, in US dollars; `like` names what such turns have in common (preset and
+        `own` are the preset's pots; `like` names what such turns have in common (preset and
         model), so that the first call of a session is expected to be like the last one of another.
         """
-        rules = self.rules if limit is None else tightened(self.rules, [Pot("run", nano(limit))])
+        rules = tightened(self.rules, own)
         if not rules.pots:
             return
         payer = Payer(principal, str(replace(address, thread=None)), turn_id)

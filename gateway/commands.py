@@ -10,7 +10,7 @@ from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, update
 
-from agent_core.budget.pots import Rules
+from agent_core.budget.pots import OwnPots, Rules
 from agent_core.storage.tables import Turn
 from channels.types import Address, Author
 from gateway import (
@@ -117,7 +117,7 @@ class Commands:
             **commands_context.handlers(),
             **commands_memory.handlers(),
             **commands_usage.handlers(),
-            **commands_budget.handlers(self.pots),
+            **commands_budget.handlers(self.pots, self._own_pots),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:
@@ -126,6 +126,11 @@ class Commands:
         if handler is None:
             return say("unknown_command", asked.language, name=asked.route.name)
         return handler(conn, replace(asked, zone=self.timezone))
+
+    def _own_pots(self, lane: Lane) -> OwnPots:
+        is_lite = self.groups.is_lite(lane.address, private=lane.private)
+        team = self.teams.find("solo" if is_lite else lane.preset)
+        return team.pots if team else OwnPots()
 
     def menu(self, language: Language) -> Sequence[tuple[str, str]]:
         """(name, description) pairs in the order of the menu."""

@@ -7,38 +7,51 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection
 
 from agent_core.budget.ledger import refs
-from agent_core.budget.pots import NANO, Payer, Pot, Rules
+from agent_core.budget.pots import NANO, OwnPots, Payer, Pot, Rules, tightened
 from agent_core.budget.words import size_of
 from agent_core.storage import ledger
 from agent_core.storage.ledger import PotRow
 from gateway import identity
 from gateway.budget_notes import when
+from gateway.conversation import Lane
 from gateway.texts import say
 
 if TYPE_CHECKING:
     from gateway.commands import Asked
 
 
-def handlers(rules: Rules) -> dict[str, Callable[[Connection, "Asked"], str]]:
-    """The command of this file by name."""
-    return {"budget": lambda conn, asked: _budget(conn, asked, rules)}
+def handlers(
+    rules: Rules, own: Callable[[Lane], OwnPots]
+) -> dict[str, Callable[[Connection, "Asked"], str]]:
+    """The command of this file by name. `own` gives the pots of the preset that a conversation uses."""
+    return {"budget": lambda conn, asked: _budget(conn, asked, tightened(rules, own(asked.lane)))}
 
 
 def _budget(conn: Connection, asked: "Asked", rules: Rules) -> str:
     language = asked.language
     if not rules.pots:
         return say("budget_none", language)
-    shown = [pot for pot in rules.pots if asked.lane.private or not pot.kind.startswith("user_")]
+    lasting = [pot for pot in rules.pots if pot.kind != "run"]
+    shown = [pot for pot in lasting if asked.lane.private or not pot.kind.startswith("user_")]
     principal = identity.principal_of(conn, asked.person)
     payer = Payer(principal, str(replace(asked.lane.address, thread=None)), 0)
     wanted = refs(shown, payer, asked.now, rules.zone)
-    rows = {row.kind: row for row in ledger.pots_of(conn, wanted)} if wanted else {}
-    lines = [f"- {_line(pot, rows.get(pot.kind), asked, rules.zone)}" for pot in shown]
+    rows = {(row.kind, row.key): row for row in ledger.pots_of(conn, wanted)} if wanted else {}
+    lines = [f"- {_run_line(pot, asked)}" for pot in rules.pots if pot.kind == "run"]
+    lines += [
+        f"- {_line(pot, rows.get((pot.kind, payer.key(pot))), asked, rules.zone)}" for pot in shown
+    ]
     head = say("budget_head", language, zone=rules.zone)
     parts = [head, "", *lines] if lines else []
-    if len(shown) < len(rules.pots):  # what a person does elsewhere is no matter of a group
+    if len(shown) < len(lasting):  # what a person does elsewhere is no matter of a group
         parts += [*([""] if parts else []), say("budget_private", language)]
     return "\n".join(parts)
+
+
+def _run_line(pot: Pot, asked: "Asked") -> str:
+    sizes = ((unit, size) for unit in ("usd", "tokens") if (size := getattr(pot, unit)) is not None)
+    shown = " · ".join(_shown(unit, size, asked) for unit, size in sizes)
+    return say("budget_run", asked.language, sizes=shown)
 
 
 def _line(pot: Pot, row: PotRow | None, asked: "Asked", zone: str) -> str:
@@ -63,6 +76,7 @@ def _line(pot: Pot, row: PotRow | None, asked: "Asked", zone: str) -> str:
         more += say("budget_raised", language)
     more += say("budget_resets", language, at=when(pot, asked.now, zone))
     name = say(f"budget_name_{pot.kind}", language)
+    name += say("budget_of_presets", language) if pot.of_preset else ""
     return say("budget_line", language, name=name, parts=" · ".join(parts), more=more)
 
 

@@ -286,7 +286,7 @@ class Intake:
         if rules.role(asked.person) != "operator":
             return say("not_yours", asked.language), (), ()
         said, letters, open_turns = budget_asks.pressed(
-            conn, asked, self._commands.pots, rules.operators, self._settings.locale.language
+            conn, asked, rules.operators, self._settings.locale.language
         )
         return said, tuple(letters), tuple(open_turns)
 

@@ -13,6 +13,8 @@ TEXTS: dict[str, tuple[str, str]] = {
     ),
     "budget_raised": (", raised by an operator", "，管理员已追加"),
     "budget_resets": (", begins anew on {at}", "，{at} 重置"),
+    "budget_of_presets": (" (presets)", "（预设）"),
+    "budget_run": ("One answer: at most {sizes}", "单次回答：最多 {sizes}"),
     "budget_private": (
         "Your own budgets: ask me in a private chat.",
         "您的个人预算请在私聊中查看。",
@@ -30,6 +32,11 @@ TEXTS: dict[str, tuple[str, str]] = {
         "Budget {kind} of {key}: {share} % of {size} is used. It begins anew on {at}.",
         "预算 {kind}（{key}）：{size} 已用 {share}%，将于 {at} 重新计算。",
     ),
+    "budget_warning_run": ("{share} % of {pot} is used.", "{pot}已用 {share}%。"),
+    "budget_warning_ops_run": (
+        "Budget {kind} of {key}: {share} % of {size} is used.",
+        "预算 {kind}（{key}）：{size} 已用 {share}%。",
+    ),
     "budget_waits": (
         "What is left of {pot} ({size}) does not cover the next step. I go on when it begins anew on {at}; "
         "/stop ends the wait.",
@@ -39,6 +46,15 @@ TEXTS: dict[str, tuple[str, str]] = {
         "What is left of {pot} ({size}) does not cover the next step. I have asked an operator, and go on when the pot "
         "is raised or begins anew on {at}; /stop ends the wait.",
         "{pot}（{size}）余额不足以继续，已请求管理员追加；追加后或 {at} 重新计算后继续，/stop 可取消等待。",
+    ),
+    "budget_asks_run": (
+        "What is left of {pot} ({size}) does not cover the next step. I have asked an operator, and go on when the pot "
+        "is raised; /stop ends the wait.",
+        "{pot}（{size}）余额不足以继续，已请求管理员追加；追加后继续，/stop 可取消等待。",
+    ),
+    "budget_ask_run": (
+        "Budget {kind} of {key} ({size}) is used up, and an answer waits. Raise it once by its own size?",
+        "预算 {kind}（{key}，{size}）已用完，有回答在等待。是否按原额度追加一次？",
     ),
     "budget_ask": (
         "Budget {kind} of {key} ({size}) is used up, and an answer waits. Raise it once by its own size until {at}?",

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from sqlalchemy import Connection, select
 
 from agent_core.budget.ledger import Purse, Settled, Short, refs
-from agent_core.budget.pots import resets_at
+from agent_core.budget.pots import OwnPots, resets_at
 from agent_core.budget.words import name_of
 from agent_core.errors import BudgetExceeded, BudgetWaits
 from agent_core.ports import Need
@@ -193,7 +193,7 @@ class TurnBudget:
         if conn.execute(told).first() is not None:
             return []
         text = say(
-            code,
+            f"{code}_run" if short.pot.kind == "run" else code,
             place.language,
             pot=name_of(short.pot.kind, place.language),
             size=budget_notes.size(short.pot, short.unit, place.language),
@@ -226,7 +226,7 @@ def begin(budgets: Budgets, conn: Connection, begun: "Begun", team: Team | None)
         session_id=begun.session_id,
         principal=begun.principal,
         address=begun.lane.address,
-        limit=None if team is None else team.supervisor.limits.usd,
+        own=OwnPots() if team is None else team.pots,
         like=_like(begun),
         resumed=begun.resumed,
     )

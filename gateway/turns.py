@@ -176,7 +176,7 @@ class Turns:
             team = self.teams.fallback()
         model = begun.lane.model
         try:
-            spare = self.budgets.spare if self.budgets else frozenset[str]()
+            spare = self.budgets.spare(team.budget) if self.budgets else frozenset[str]()
             await self.models.prepare(_models(team, model) | spare)
         except Exception as e:  # a model that cannot be made is said, never tried for ever
             if not isinstance(e, UnknownModel):

@@ -18,6 +18,7 @@ from agent_core.runtime.team import (
 from swarm_presets import prompts
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
+from swarm_presets.pots import own_pots, run_time
 from swarm_presets.schema import PresetFile
 from swarm_presets.schema_workers import (
     AgentPart,
@@ -62,7 +63,9 @@ def compile_team(tree: Mapping) -> Team:
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
     models = _Models(aliases)
     lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
-    supervisor = replace(lead, require=require(preset.require))
+    # The run lasts as long as its supervisor.
+    time = min(lead.limits.time, run_time(preset.budgets))
+    supervisor = replace(lead, require=require(preset.require), limits=within(lead.limits, time))
     agents = {
         name: _agent(name, part, models, supervisor, tree)
         for name, part in (preset.agents or {}).items()
@@ -77,6 +80,7 @@ def compile_team(tree: Mapping) -> Team:
         title=preset.title or preset.name,
         description=preset.description or "",
         context_policy=preset.context_policy or "",
+        budget=own_pots(preset.budgets, models.name),
     )
 
 
@@ -156,13 +160,17 @@ def _limits(part: LimitsPart, default: Limits, longest: float) -> Limits:
     """What is written over what is not; a default time gives way to a shorter one that is written."""
     written = {name: v for name in _BOUNDS if (v := getattr(part, name, None)) is not None}
     time = written.get("time", min(default.time, longest))
-    bounded = replace(
-        default,
+    return replace(within(default, time), **written)
+
+
+def within(limits: Limits, time: float) -> Limits:
+    """The limits with so much time, in seconds, and no wait that is longer."""
+    return replace(
+        limits,
         time=time,
-        tool_timeout=min(default.tool_timeout, time),
-        idle_timeout=min(default.idle_timeout, time),
+        tool_timeout=min(limits.tool_timeout, time),
+        idle_timeout=min(limits.idle_timeout, time),
     )
-    return replace(bounded, **written)
 
 
 def _policies(part: PoliciesPart, models: _Models, supervisor: Agent) -> dict[Status, Policy]:

@@ -13,7 +13,6 @@ from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
     "approvals",
-    "budgets",
     "data",
     "evals",
     "flow",

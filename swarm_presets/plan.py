@@ -11,7 +11,7 @@ from agent_core.runtime.team import Agent, Policy, Team
 from swarm_presets.parts import number
 from swarm_presets.positions import Leaf, Mapping, at
 from swarm_presets.prices import FREE
-from swarm_presets.scalars import seconds
+from swarm_presets.scalars import seconds, tokens
 
 Price = Callable[[str], tuple[float, float] | None]
 Window = Callable[[str], int]
@@ -149,6 +149,13 @@ def _capped(total: Share, tree: Mapping) -> tuple[Share, str]:
     if pot is not None and (usd is None or usd > pot):
         usd = pot
         why.append("budgets.run.usd")
-    if longest < total.time:
+    read, written = total.input_tokens, total.output_tokens
+    most = at(tree, "budgets", "run", "tokens")
+    if isinstance(most, Leaf) and (size := tokens(most.value)) < read + written:
+        read, written = min(read, size), min(written, size)
+        why.append("budgets.run.tokens")
+    if isinstance(time, Leaf) and longest <= total.time:
         why.append("budgets.run.time")
-    return replace(total, usd=usd, time=min(longest, total.time)), ", ".join(why)
+    least = min(longest, total.time)
+    capped = replace(total, usd=usd, time=least, input_tokens=read, output_tokens=written)
+    return capped, ", ".join(why)

@@ -41,6 +41,8 @@ class InputPart(Part):
 
 
 OnExceeded = Literal["stop_and_report", "fallback_model", "ask_admin", "queue"]
+# A run's pot never begins anew, so there is nothing that a run could queue for.
+OnRunExceeded = Literal["stop_and_report", "fallback_model", "ask_admin"]
 
 
 class RunPot(Part):
@@ -50,7 +52,7 @@ class RunPot(Part):
     tokens: Tokens | None = None
     time: Duration | None = None
     warn_at: Share | None = None
-    on_exceeded: OnExceeded | None = None
+    on_exceeded: OnRunExceeded | None = None
     fallback_model: ModelName | None = None
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
 
-from agent_core.budget.pots import NANO, Payer, Pot, Rules, nano, period, resets_at
+from agent_core.budget.pots import NANO, OF_PRESETS, Payer, Pot, Rules, nano, period, resets_at
 from agent_core.errors import BudgetExceeded
 from agent_core.ports import Need
 from agent_core.storage import ledger
@@ -263,7 +263,9 @@ class Purse:
         return not _over(pot, after, strict=need.usd is None or not self.rules.reserve)
 
     def _pot(self, row: PotRow) -> Pot:
-        return next(pot for pot in self.rules.pots if pot.kind == row.kind).raised(row.raised)
+        of_preset = row.key.endswith(OF_PRESETS)
+        own = (p for p in self.rules.pots if p.kind == row.kind and p.of_preset == of_preset)
+        return next(own).raised(row.raised)
 
     def _warnings(self, conn: Connection, rows: Sequence[PotRow]) -> tuple[tuple[Pot, PotRow], ...]:
         """Pots that are nearly used up and were not told of before in their period."""
@@ -280,7 +282,8 @@ class Purse:
         """The error that tells of a pot without room."""
         pot = short.pot
         size = getattr(pot, short.unit)
-        fallback = self.rules.fallback_model if pot.on_exceeded == "fallback_model" else ""
+        spare = pot.fallback_model or self.rules.fallback_model
+        fallback = spare if pot.on_exceeded == "fallback_model" else ""
         return BudgetExceeded(
             pot.kind,
             short.unit,
@@ -293,7 +296,7 @@ class Purse:
 
 def refs(pots: Iterable[Pot], payer: Payer, now: dt.datetime, zone: str) -> tuple[Ref, ...]:
     """The ledger rows that a call of this payer is booked in now."""
-    return tuple(Ref(p.kind, payer.key(p.kind), period(p.kind, now, zone)) for p in pots)
+    return tuple(Ref(p.kind, payer.key(p), period(p.kind, now, zone)) for p in pots)
 
 
 def _cost(usage: Usage) -> Amount:

@@ -6,17 +6,18 @@ bits hold nine thousand million dollars. Days are those of the installation's ti
 
 import datetime as dt
 import math
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from typing import Literal, TypeVar
+from typing import Literal
 from zoneinfo import ZoneInfo
 
-N = TypeVar("N", int, float)
 NANO = 1_000_000_000  # a dollar
 
 PotKind = Literal["run", "user_day", "user_month", "channel_day", "day", "month"]
 OnExceeded = Literal["stop_and_report", "fallback_model", "ask_admin", "queue"]
 Unpriced = Literal["warn", "refuse", "allow"]
+
+# It ends the keys of presets' pots; no person and no chat has it in its id.
+OF_PRESETS = "+presets"
 
 # In this order the first pot that a call does not fit decides (guide "presets", 5).
 KINDS: tuple[PotKind, ...] = ("run", "user_day", "user_month", "channel_day", "day", "month")
@@ -33,6 +34,8 @@ class Pot:
         runs: turns.
         warn_at: the part of the pot, 0..1, from which people are told, once a period; None: never.
         on_exceeded: what a call comes to that does not fit.
+        fallback_model: the model that answers then; "" for the rules' own.
+        of_preset: it is a preset's, counted beside the settings' pot of this kind and never in its place.
     """
 
     kind: PotKind
@@ -41,6 +44,8 @@ class Pot:
     runs: int | None = None
     warn_at: float | None = None
     on_exceeded: OnExceeded = "stop_and_report"
+    fallback_model: str = ""
+    of_preset: bool = False
 
     def raised(self, times: int) -> "Pot":
         """The pot with so many further helpings of its own size, as operators have granted them."""
@@ -55,7 +60,7 @@ class Pot:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """All pots of an installation, in the order of KINDS, and what counts for all of them.
+    """All pots that a call must fit, in the order of KINDS, and what counts for all of them.
 
     `reserve`: whether the worst case must fit before a call; else a call is made as long as something is left.
     """
@@ -80,13 +85,13 @@ class Payer:
     channel: str
     run: int
 
-    def key(self, kind: PotKind) -> str:
-        """Whose pot of a kind it is; the installation has one for all."""
-        if kind == "run":
+    def key(self, pot: Pot) -> str:
+        """Whose pot it is; the installation has one for all. Presets share theirs, apart from the settings'."""
+        if pot.kind == "run":
             return str(self.run)
-        if kind.startswith("user_"):
-            return self.principal
-        return self.channel if kind == "channel_day" else ""
+        own = self.principal if pot.kind.startswith("user_") else ""
+        whose = self.channel if pot.kind == "channel_day" else own
+        return f"{whose}{OF_PRESETS}" if pot.of_preset else whose
 
 
 def nano(usd: float) -> int:
@@ -114,24 +119,39 @@ def resets_at(kind: PotKind, now: dt.datetime, zone: str) -> dt.datetime | None:
     return dt.datetime.combine(first, dt.time(), ZoneInfo(zone))
 
 
-def tightened(rules: Rules, more: Iterable[Pot]) -> Rules:
-    """The rules with further pots over them, which can only be stricter: of two sizes the smaller one counts."""
-    own = {pot.kind: pot for pot in rules.pots}
-    for pot in more:
-        own[pot.kind] = _stricter(own[pot.kind], pot) if pot.kind in own else pot
-    return replace(rules, pots=tuple(own[kind] for kind in KINDS if kind in own))
+@dataclass(frozen=True, slots=True)
+class OwnPots:
+    """The pots of a preset, in any order, and its word on what counts for all; None leaves that to the settings."""
+
+    pots: tuple[Pot, ...] = ()
+    reserve: bool | None = None
+    unpriced: Unpriced | None = None
+
+    def with_run(self, usd: int | None) -> "OwnPots":
+        """With at most so many nano-dollars for a run (None: as it is)."""
+        if usd is None:
+            return self
+        run = next((pot for pot in self.pots if pot.kind == "run"), Pot("run"))
+        less = replace(run, usd=usd if run.usd is None else min(usd, run.usd))
+        return replace(self, pots=(less, *(pot for pot in self.pots if pot.kind != "run")))
 
 
-def _stricter(a: Pot, b: Pot) -> Pot:
-    return replace(
-        a,
-        usd=_least(a.usd, b.usd),
-        tokens=_least(a.tokens, b.tokens),
-        runs=_least(a.runs, b.runs),
-        warn_at=_least(a.warn_at, b.warn_at),
-        on_exceeded=a.on_exceeded,
-    )
+def tightened(rules: Rules, own: OwnPots) -> Rules:
+    """The rules with a preset's pots beside them, which can only be stricter: a call must fit all of them.
+
+    Of two words on reserving and on unpriced models the stricter one counts; where the settings limit nothing, the
+    preset's.
+    """
+    if own == OwnPots():
+        return rules
+    both = [*rules.pots, *own.pots]
+    pots = tuple(pot for kind in KINDS for pot in both if pot.kind == kind)
+    reserve = rules.reserve if own.reserve is None else own.reserve
+    unpriced = own.unpriced or rules.unpriced
+    if rules.pots:
+        reserve = reserve or rules.reserve
+        unpriced = max(unpriced, rules.unpriced, key=_STRICTNESS.index)
+    return replace(rules, pots=pots, reserve=reserve, unpriced=unpriced)
 
 
-def _least(a: N | None, b: N | None) -> N | None:
-    return min((x for x in (a, b) if x is not None), default=None)
+_STRICTNESS: tuple[Unpriced, ...] = ("allow", "warn", "refuse")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from agent_core.budget.pots import OwnPots, nano
 from agent_core.runtime.expect import Require
 
 NextAction = Literal[
@@ -159,7 +160,8 @@ class Team:
 
     `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
 
-    `context_policy` is one of `agent_core/compaction/strategies.py`, "" for the settings' own.
+    `context_policy` is one of `agent_core/compaction/strategies.py`, "" for the settings' own. `budget` are the
+    pots that the preset writes; they nest within those of the settings.
 
     For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its
     direct tools.
@@ -173,3 +175,10 @@ class Team:
     title: str = ""
     description: str = ""
     context_policy: str = ""
+    budget: OwnPots = field(default_factory=OwnPots)
+
+    @property
+    def pots(self) -> OwnPots:
+        """All pots of the preset: the supervisor's own limit in dollars is one of the run (guide "presets", 5)."""
+        usd = self.supervisor.limits.usd
+        return self.budget.with_run(None if usd is None else nano(usd))

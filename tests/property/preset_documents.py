@@ -123,7 +123,7 @@ FULL: dict[str, Any] = {
         {"answer": True},
     ],
     "budgets": {
-        "run": {**_POT, "time": "10m"},
+        "run": {**_POT, "time": "10m", "on_exceeded": "ask_admin"},
         "user_day": {**_POT, "runs": 40},
         "reserve": True,
         "unpriced_models": "warn",

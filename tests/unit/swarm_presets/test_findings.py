@@ -64,7 +64,6 @@ def test_each_code_has_a_case() -> None:
 AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
     "approvals": "approvals: [{tool: chart}]",
-    "budgets": "budgets: {run: {usd: 1}}",
     "data": "data: {as_of: now}",
     "evals": "evals: [{name: x, expect: {status: completed}}]",
     "flow": AGENT.replace(", %s", "") + "\nflow: [{delegate: a}]",
