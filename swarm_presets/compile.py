@@ -4,6 +4,7 @@ import hashlib
 import json
 from dataclasses import dataclass, fields, replace
 
+from agent_core.runtime.guards import SAME_CALLS
 from agent_core.runtime.policy import DEFAULTS
 from agent_core.runtime.team import (
     Agent,
@@ -63,11 +64,13 @@ def compile_team(tree: Mapping) -> Team:
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
     models = _Models(aliases)
     lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
+    same = (preset.delegation.same_call_limit if preset.delegation else None) or SAME_CALLS
     # The run lasts as long as its supervisor.
     time = min(lead.limits.time, run_time(preset.budgets))
     supervisor = replace(lead, require=require(preset.require), limits=within(lead.limits, time))
+    supervisor = _same_calls(supervisor, same)
     agents = {
-        name: _agent(name, part, models, supervisor, tree)
+        name: _same_calls(_agent(name, part, models, supervisor, tree), same)
         for name, part in (preset.agents or {}).items()
         if part
     }
@@ -171,6 +174,10 @@ def within(limits: Limits, time: float) -> Limits:
         tool_timeout=min(limits.tool_timeout, time),
         idle_timeout=min(limits.idle_timeout, time),
     )
+
+
+def _same_calls(agent: Agent, most: int) -> Agent:
+    return replace(agent, limits=replace(agent.limits, same_calls=most))
 
 
 def _policies(part: PoliciesPart, models: _Models, supervisor: Agent) -> dict[Status, Policy]:

@@ -16,7 +16,7 @@ from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolStarted
 from agent_core.runtime import repeats, trace
 from agent_core.runtime.asking import allowed, asks, consult
-from agent_core.runtime.guards import TRIPPED, first_loop, made_calls
+from agent_core.runtime.guards import first_loop, made_calls, tripped
 from agent_core.runtime.invoke import Done, failure, invoke
 from agent_core.runtime.restrict import WHY, End, restriction
 from agent_core.runtime.run import Run
@@ -69,7 +69,8 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     earlier = [
         c for c in made_calls(stored, message_row.turn_id) if c not in message_row.message.calls
     ]
-    loop_at = first_loop(earlier, message_row.message.calls)
+    same = run.agent.limits.same_calls
+    loop_at = first_loop(earlier, message_row.message.calls, same)
     looped = set() if loop_at is None else {c.id for c in message_row.message.calls[loop_at:]}
     runnable = [call for call in pending if call.id not in looped]
     limits = restriction(
@@ -84,7 +85,7 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
         new += await _run_batch(run, _Batch(calls, known, refusals, [*stored, *new]))
     for call in pending:
         if call.id in looped:
-            new.append(await _refuse(run, call, TRIPPED, {"guard": "doom_loop"}))
+            new.append(await _refuse(run, call, tripped(same), {"guard": "doom_loop"}))
     return new
 
 
@@ -98,7 +99,8 @@ async def refuse_all(run: Run, calls: Sequence[ToolUse], why: End) -> list[Row]:
 
 def first_intents(run: Run, rows: Sequence[Row], message: Message) -> list[NewRow]:
     """Intents of the first batch, to be stored in the transaction of the assistant row itself."""
-    if first_loop(made_calls(rows, run.journal.turn_id), message.calls) is not None:
+    made = made_calls(rows, run.journal.turn_id)
+    if first_loop(made, message.calls, run.agent.limits.same_calls) is not None:
         return []
     first = next(iter(_batches(run, message.calls)), [])
     return _intents(run, first)

@@ -12,13 +12,18 @@ from typing import Any
 
 from agent_core.types import Row, RowKind, ToolUse
 
-WINDOW = 6
-REPEATS = 3
+SAME_CALLS = 2  # DOM-1: a third one, among the last six, is stopped
 LONG = 50
 SIMILAR = 0.8
 EXEMPT = frozenset({"check_background_tasks"})  # DOM-3
 
-TRIPPED = "The same call was made three times with nothing new; it was stopped. Answer from what is known."
+
+def tripped(same_calls: int = SAME_CALLS) -> str:
+    """What the model is told of a stopped call."""
+    return (
+        f"The same call was made {same_calls + 1} times with nothing new; it was stopped. "
+        "Answer from what is known."
+    )
 
 
 def made_calls(rows: Sequence[Row], turn_id: int) -> list[ToolUse]:
@@ -31,15 +36,21 @@ def made_calls(rows: Sequence[Row], turn_id: int) -> list[ToolUse]:
     ]
 
 
-def first_loop(earlier: Sequence[ToolUse], batch: Sequence[ToolUse]) -> int | None:
-    """Index in `batch` of the first call that closes a loop, or None."""
+def first_loop(
+    earlier: Sequence[ToolUse], batch: Sequence[ToolUse], same_calls: int = SAME_CALLS
+) -> int | None:
+    """Index in `batch` of the first call that closes a loop, or None.
+
+    So many calls may be the same; one more among twice as many is a loop.
+    """
+    repeats = same_calls + 1
     past = [call for call in earlier if call.name not in EXEMPT]
     for index, call in enumerate(batch):
         if call.name in EXEMPT:
             continue
         past.append(call)
-        recent = past[-WINDOW:]
-        if sum(_same(call, other) for other in recent) >= REPEATS:
+        recent = past[-2 * repeats :]
+        if sum(_same(call, other) for other in recent) >= repeats:
             return index
     return None
 

@@ -57,7 +57,8 @@ class Limits:
     """Bounds of one run of one agent.
 
     `stall_timeout`: how long nothing may be finished, no model call and no tool (EVT-8). Its default is above the total
-    time of one model stream with what a fallback may need after it.
+    time of one model stream with what a fallback may need after it. `same_calls`: how often one call may be made with
+    nothing new (guards.py), from 1.
     """
 
     time: float = 180.0
@@ -70,6 +71,7 @@ class Limits:
     output_tokens: int = 4_096
     output_chars: int = 2_500
     usd: float | None = None
+    same_calls: int = 2
 
 
 @dataclass(frozen=True, slots=True)

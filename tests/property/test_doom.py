@@ -3,9 +3,11 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from agent_core.runtime.guards import EXEMPT, REPEATS, WINDOW, first_loop
+from agent_core.runtime.guards import EXEMPT, SAME_CALLS, first_loop
 from agent_core.types import ToolUse
 
+REPEATS = SAME_CALLS + 1
+WINDOW = 2 * REPEATS
 SHARED = "trend, support, resistance, volume, moving averages, and the news of the week"
 names = st.sampled_from(["quote", "search", *EXEMPT])
 values = st.one_of(st.integers(0, 3), st.sampled_from(["a", "b", "x" * 60]), st.none())

@@ -1,0 +1,79 @@
+"""Keys of a preset as a run meets them: written in YAML, compiled, and enforced on a scripted model."""
+
+from pathlib import Path
+
+from agent_core.models.scripted import Answer
+from agent_core.runtime.team import Team
+from gateway.db import Database
+from swarm_presets.loader import load_folder
+from swarm_presets.problems import render
+from tests.harness import Desk, call, delegate
+from tests.house import on_sqlite
+
+TOOLS = frozenset({"echo", "slow"})
+
+
+def compiled(folder: Path, text: str) -> Team:
+    (folder / "desk.yaml").write_text(f"version: 1\nname: desk\n{text}")
+    loaded = load_folder(folder, tools=TOOLS)
+    assert "desk" in loaded.teams, render(loaded.problems)
+    return loaded.teams["desk"]
+
+
+@on_sqlite
+async def test_calls_beyond_the_supervisors_limit_are_refused(db: Database, tmp_path: Path) -> None:
+    team = compiled(tmp_path, "supervisor: {tools: [echo], limits: {tool_calls: 2}}\n")
+    made = [call("echo", f"c{n}", words=str(n)) for n in range(3)]
+    desk = Desk(db, [Answer(calls=made), Answer("what I have")])
+    assert "what I have" in await desk.ask("go", team)
+    assert desk.tools.calls == [("echo", "0"), ("echo", "1")]
+
+
+@on_sqlite
+async def test_calls_beyond_an_agents_limit_are_refused(db: Database, tmp_path: Path) -> None:
+    """What `defaults` say flows into each agent, and not into the supervisor."""
+    team = compiled(
+        tmp_path,
+        """
+supervisor: {tools: [echo]}
+defaults: {limits: {tool_calls: 1}}
+agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
+""",
+    )
+    assert team.supervisor.limits.tool_calls is None
+    made = [call("echo", f"c{n}", words=str(n)) for n in range(2)]
+    script = [
+        Answer(calls=[delegate("helper")]),
+        Answer(calls=made),
+        Answer("half"),
+        Answer("done"),
+    ]
+    desk = Desk(db, script)
+    await desk.ask("go", team)
+    assert desk.tools.calls == [("echo", "0")]
+    assert "limit of tool calls" in str([row.message for row in await desk.rows("d1")])
+
+
+@on_sqlite
+async def test_the_same_call_may_be_made_as_often_as_the_preset_says(
+    db: Database, tmp_path: Path
+) -> None:
+    """DOM-1, with the preset's number: `slow` gives no result that could be taken again."""
+    team = compiled(tmp_path, "supervisor: {tools: [slow]}\ndelegation: {same_call_limit: 4}\n")
+    same = [Answer(calls=[call("slow", f"c{n}", n=1)]) for n in range(5)]
+    desk = Desk(db, [*same, Answer("enough")])
+    assert "enough" in await desk.ask("go", team)
+    assert desk.tools.calls == [("slow", "1")] * 4
+    refused = "The same call was made 5 times with nothing new"
+    assert refused in str([row.message for row in await desk.rows()])
+
+
+def test_the_limit_of_same_calls_counts_for_every_agent(tmp_path: Path) -> None:
+    text = """
+supervisor: {tools: []}
+agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
+"""
+    usual = compiled(tmp_path, text)
+    assert usual.agents["helper"].limits.same_calls == 2
+    strict = compiled(tmp_path, text + "delegation: {same_call_limit: 1}\n")
+    assert {a.limits.same_calls for a in (strict.supervisor, strict.agents["helper"])} == {1}
