@@ -88,6 +88,7 @@ def compile_team(tree: Mapping) -> Team:
 
 
 def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
+    limits = part.limits or LimitsPart()
     return Agent(
         id="supervisor",
         role=part.role or "Supervisor",
@@ -95,7 +96,9 @@ def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
         tools=_names(part.tools),
         model=models.name(part.model),
         effort=models.effort(part.model),
-        limits=_limits(part.limits or LimitsPart(), SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+        limits=_limits(limits, SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
+        reads=limits.input_tokens,
+        writes=limits.output_chars,
         output=_output(part.output or OutputPart()),
         grounding=_grounding(part.grounding or GroundingPart()),
     )

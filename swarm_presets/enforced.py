@@ -28,8 +28,6 @@ NOT_YET = (
     "agents.*.memory",
     "defaults.memory",
     "supervisor.memory",
-    "supervisor.limits.input_tokens",
-    "supervisor.limits.output_chars",
     "delegation.show_progress",
     "models.*.price",
     "models.*.fallback",

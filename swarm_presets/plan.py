@@ -3,6 +3,7 @@
 An upper bound, not a guess: each call with a full window, each retry made, each delegation to the dearest agent.
 """
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -83,7 +84,7 @@ def _share(agent: Agent, times: int, cost: Price, window: Window) -> Share:
     attempts, wait = (_tries(worst), _waits(worst)) if worst else (1, 0.0)
     calls = limits.tool_rounds + 1  # the round that wraps up has no tools
     models = {agent.model, *(p.fallback_model for p in agent.policy.values() if p.fallback_model)}
-    into = max(window(model) for model in models)
+    into = min(max(window(model) for model in models), agent.reads or sys.maxsize)
     dear = [_dollars(cost(m), calls, into, agent) for m in models]
     usd = None if None in dear else max(d for d in dear if d is not None) * attempts
     return Share(

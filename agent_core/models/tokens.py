@@ -5,6 +5,7 @@ providers counted for earlier requests corrects the estimate, for each model on 
 """
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
@@ -115,6 +116,11 @@ def reserve(window: int) -> int:
 def threshold(window: int) -> int:
     """Compaction is due when an estimate is strictly greater than this (TOK-5)."""
     return window - reserve(window)
+
+
+def window_for(tokens: int, window: int) -> int:
+    """The largest part of a window that is compacted at so many tokens at the latest: its reserve comes on top."""
+    return bisect_right(range(window + 1), tokens, key=threshold) - 1
 
 
 def keep_recent(window: int) -> int:

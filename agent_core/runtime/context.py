@@ -15,7 +15,7 @@ from agent_core.compaction.request import asked_in
 from agent_core.compaction.summary import Job, Made, summarise
 from agent_core.compaction.view import View
 from agent_core.events import Compacted, ContextOverflow
-from agent_core.models.tokens import calibration
+from agent_core.models.tokens import calibration, window_for
 from agent_core.ports import ModelRequest
 from agent_core.runtime import paying, trace
 from agent_core.runtime.run import Run
@@ -71,9 +71,10 @@ def _frame(run: Run) -> Frame:
 
 
 def _situation(run: Run, view: View) -> Situation:
-    info = run.model.info
+    info, most = run.model.info, run.agent.reads
+    window = info.context_window
     return Situation(
-        window=info.context_window,
+        window=window if most is None else window_for(most, window),
         fixed_tokens=_frame(run).prefix.tokens,
         cache=info.cache,
         ttl_s=HOUR if info.cache == "breakpoint" else FIVE_MINUTES,

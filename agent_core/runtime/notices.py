@@ -148,6 +148,18 @@ def compacted(before: int, after: int, language: Language) -> str:
     )
 
 
+def shortened(text: str, most: int | None, language: Language) -> str:
+    """At most so many characters of an answer, and a line that says so where something is missing."""
+    if most is None or len(text) <= most:
+        return text
+    kept = text[:most].rstrip()
+    if language == "zh":
+        return f"{kept}…\n\n_回答已截断：超出 {most:,} 个字符的上限。_"
+    return (
+        f"{kept}…\n\n_The answer is cut here: it is longer than the limit of {most:,} characters._"
+    )
+
+
 def unverified(tool: str, language: Language, *, failed: bool) -> str:
     """One line above an answer that does not rest on the tool that it needs; `tool` is its name for people."""
     if language == "zh":

@@ -22,7 +22,7 @@ from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools
 from agent_core.runtime.internal import put_away
 from agent_core.runtime.loop import run_agent, usage_meta, used
-from agent_core.runtime.notices import code_of, compacted, notice
+from agent_core.runtime.notices import code_of, compacted, notice, shortened
 from agent_core.runtime.outcome import unanswered
 from agent_core.runtime.output import instructed
 from agent_core.runtime.rehearsal import Stage
@@ -239,7 +239,8 @@ class Turn:
         """What the person reads and what the transcript keeps; never an empty assistant message (ASM-15)."""
         language = self._person.language
         if ended.reason == "done" and ended.text and ended.message:
-            return ended.verdict.shown or ended.text, ended.message
+            text = ended.verdict.shown or ended.text
+            return shortened(text, self._run.agent.writes, language), ended.message
         code = "empty" if ended.reason == "done" else ended.reason
         if ended.text and ended.message:
             if ended.reason in ("doom_loop", "stop_and_report"):

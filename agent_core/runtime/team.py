@@ -122,6 +122,9 @@ class Agent:
     exchanges of the conversation, or all of it. `from_agents` are ids whose last results of the turn are handed over
     as their output contract has them. `on_overflow`: what of more than `limits.input_tokens` is kept, the newest part
     or the first, or whether the delegation ends as `over_budget` (SUB-6).
+
+    `reads` bounds the tokens of each request of the supervisor, below its model's window; `writes` the characters of
+    its answer that a person is shown. None: no bound of the preset.
     """
 
     id: str
@@ -141,6 +144,8 @@ class Agent:
     on_overflow: Overflow = "keep_recent"
     output: OutputContract = field(default_factory=OutputContract)
     grounding: Grounding = field(default_factory=Grounding)
+    reads: int | None = None
+    writes: int | None = None
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""

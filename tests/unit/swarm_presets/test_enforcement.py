@@ -3,9 +3,12 @@
 from pathlib import Path
 
 from agent_core.models.scripted import Answer
+from agent_core.models.tokens import mixed
+from agent_core.ports import ModelRequest
 from agent_core.runtime.team import Team
 from gateway.db import Database
 from swarm_presets.loader import load_folder
+from swarm_presets.plan import plan
 from swarm_presets.problems import render
 from tests.harness import Desk, call, delegate
 from tests.house import on_sqlite
@@ -77,3 +80,39 @@ agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
     assert usual.agents["helper"].limits.same_calls == 2
     strict = compiled(tmp_path, text + "delegation: {same_call_limit: 1}\n")
     assert {a.limits.same_calls for a in (strict.supervisor, strict.agents["helper"])} == {1}
+
+
+@on_sqlite
+async def test_the_supervisor_reads_no_more_than_its_limit(db: Database, tmp_path: Path) -> None:
+    """Its history is compacted as if its model's window were smaller."""
+    team = compiled(tmp_path, "supervisor: {tools: [], limits: {input_tokens: 3k}}\n")
+    seen: list[int] = []
+
+    def answer(request: ModelRequest) -> Answer:
+        seen.append(mixed(request.system, request.messages, request.tools))
+        return Answer("word " * 400)
+
+    desk = Desk(db, answer)
+    for n in range(12):
+        await desk.ask(f"question {n}", team, key=f"m:1:{n}")
+    assert max(seen) <= 3_000
+    assert seen[-1] > 500
+
+
+@on_sqlite
+async def test_an_answer_over_the_limit_is_cut_and_says_so(db: Database, tmp_path: Path) -> None:
+    team = compiled(tmp_path, "supervisor: {tools: [], limits: {output_chars: 200}}\n")
+    desk = Desk(db, [Answer("a" * 201), Answer("b" * 200)])
+    said = await desk.ask("go", team)
+    cut = "_The answer is cut here: it is longer than the limit of 200 characters._"
+    assert said == "a" * 200 + "…\n\n" + cut
+    assert (await desk.rows())[-1].message.text == "a" * 201  # the transcript has all of it
+    assert await desk.ask("again", team, key="m:1:2") == "b" * 200
+
+
+def test_the_plan_counts_what_the_supervisor_may_read(tmp_path: Path) -> None:
+    team = compiled(
+        tmp_path, "supervisor: {tools: [], limits: {input_tokens: 3k, tool_rounds: 1}}\n"
+    )
+    tree = load_folder(tmp_path, tools=TOOLS).trees["desk"]
+    assert plan(team, tree, lambda _: None, lambda _: 200_000).total.input_tokens == 6_000

@@ -77,8 +77,6 @@ USES = {
     "agents.*.memory": AGENT % "memory: {read: [user]}",
     "supervisor.skills": "supervisor: {skills: [report]}",
     "supervisor.memory": "supervisor: {memory: {recall: 3}}",
-    "supervisor.limits.input_tokens": "supervisor: {limits: {input_tokens: 20k}}",
-    "supervisor.limits.output_chars": "supervisor: {limits: {output_chars: 900}}",
     "defaults.skills": "defaults: {skills: [report]}",
     "defaults.memory": "defaults: {memory: {read: [user]}}",
     "delegation.show_progress": "delegation: {show_progress: milestones}",
