@@ -14,7 +14,6 @@ from swarm_presets.problems import Problem, problem
 NOT_YET = (
     "approvals",
     "data",
-    "evals",
     "flow",
     "inputs",
     "mcp",
@@ -31,7 +30,6 @@ NOT_YET = (
     "delegation.show_progress",
     "models.*.price",
     "models.*.fallback",
-    "models.*.use=replay",
 )
 
 

@@ -10,6 +10,9 @@ TOOLS = frozenset(
         "compact",
         "get_market_history",
         "get_market_overview",
+        "load_context",
+        "query_history",
+        "remember",
         "restore_archive",
         "search_stock_by_name",
     }
