@@ -177,11 +177,17 @@ class Turns:
         model = begun.lane.model
         try:
             spare = self.budgets.spare(team.budget) if self.budgets else frozenset[str]()
-            await self.models.prepare(_models(team, model) | spare)
+            await self.models.prepare(
+                _models(team, model) | {name for word in spare for name in team.plain_models(word)}
+            )
         except Exception as e:  # a model that cannot be made is said, never tried for ever
             if not isinstance(e, UnknownModel):
                 log.exception("model_not_ready", extra={"turn": begun.turn_id})
-            name = str(e) if isinstance(e, UnknownModel) else model or team.supervisor.model
+            name = (
+                str(e)
+                if isinstance(e, UnknownModel)
+                else model or team.plain_models(team.supervisor.model)[0]
+            )
             problem = say("model_missing", language, name=name)
             model = "demo"
             await self.models.prepare([model])
@@ -331,4 +337,4 @@ def _models(team: Team, chosen: str) -> set[str]:
     for agent in team.agents.values():
         names.add(agent.model)
         names.update(p.fallback_model for p in agent.policy.values() if p.fallback_model)
-    return names
+    return {name for word in names for name in team.plain_models(word)}

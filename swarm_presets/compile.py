@@ -2,7 +2,7 @@
 
 import hashlib
 import json
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 from agent_core.runtime.guards import SAME_CALLS
 from agent_core.runtime.policy import DEFAULTS
@@ -17,6 +17,7 @@ from agent_core.runtime.team import (
     Team,
 )
 from swarm_presets import prompts
+from swarm_presets.aliases import Aliases
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.pots import own_pots, run_time
@@ -27,7 +28,6 @@ from swarm_presets.schema_workers import (
     DelegationPart,
     GroundingPart,
     LimitsPart,
-    ModelAlias,
     OutputPart,
     PoliciesPart,
     PolicyPart,
@@ -43,26 +43,11 @@ _TOOLS = "fallback_to_direct_tools"
 _MAY_SWITCH = frozenset({Status.EMPTY, Status.INVALID_OUTPUT, Status.TIMEOUT, Status.ERROR})
 
 
-@dataclass(frozen=True, slots=True)
-class _Models:
-    """The preset's aliases."""
-
-    aliases: dict[str, ModelAlias]
-
-    def name(self, word: str | None) -> str:
-        alias = self.aliases.get(word or "auto")
-        return alias.use if alias else word or "auto"
-
-    def effort(self, word: str | None) -> str | None:
-        alias = self.aliases.get(word or "auto")
-        return alias.effort if alias else None
-
-
 def compile_team(tree: Mapping) -> Team:
     """The team of a resolved preset in which no error was found. Prompt files are read here, once."""
     preset = PresetFile.model_validate(plain(tree))
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
-    models = _Models(aliases)
+    models = Aliases(aliases)
     lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
     same = (preset.delegation.same_call_limit if preset.delegation else None) or SAME_CALLS
     # The run lasts as long as its supervisor.
@@ -84,10 +69,11 @@ def compile_team(tree: Mapping) -> Team:
         description=preset.description or "",
         context_policy=preset.context_policy or "",
         budget=own_pots(preset.budgets, models.name),
+        models=models.uses(),
     )
 
 
-def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
+def _supervisor(part: SupervisorPart, models: Aliases, tree: Mapping) -> Agent:
     limits = part.limits or LimitsPart()
     return Agent(
         id="supervisor",
@@ -104,7 +90,7 @@ def _supervisor(part: SupervisorPart, models: _Models, tree: Mapping) -> Agent:
     )
 
 
-def _agent(name: str, part: AgentPart, models: _Models, supervisor: Agent, tree: Mapping) -> Agent:
+def _agent(name: str, part: AgentPart, models: Aliases, supervisor: Agent, tree: Mapping) -> Agent:
     context = part.context or ContextPart()
     return Agent(
         id=name,
@@ -148,7 +134,7 @@ def _grounding(part: GroundingPart) -> Grounding:
 
 
 def _spared(
-    part: AgentPart, models: _Models, policies: dict[Status, Policy]
+    part: AgentPart, models: Aliases, policies: dict[Status, Policy]
 ) -> dict[Status, Policy]:
     """The agent's own fallback model for each way to fail whose policy names none."""
     if part.fallback_model is None:
@@ -183,7 +169,7 @@ def _same_calls(agent: Agent, most: int) -> Agent:
     return replace(agent, limits=replace(agent.limits, same_calls=most))
 
 
-def _policies(part: PoliciesPart, models: _Models, supervisor: Agent) -> dict[Status, Policy]:
+def _policies(part: PoliciesPart, models: Aliases, supervisor: Agent) -> dict[Status, Policy]:
     """A policy for each of the nine statuses."""
     written: dict[str, PolicyPart | None] = {s.value: getattr(part, s.value) for s in Status}
     return {
@@ -192,7 +178,7 @@ def _policies(part: PoliciesPart, models: _Models, supervisor: Agent) -> dict[St
     }
 
 
-def _policy(part: PolicyPart, models: _Models) -> Policy:
+def _policy(part: PolicyPart, models: Aliases) -> Policy:
     return Policy(
         next_action=part.next_action or "use_partial",
         retryable=bool(part.retryable),

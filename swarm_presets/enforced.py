@@ -28,8 +28,6 @@ NOT_YET = (
     "defaults.memory",
     "supervisor.memory",
     "delegation.show_progress",
-    "models.*.price",
-    "models.*.fallback",
 )
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent_core.runtime.policy import BACKOFF_CAP
-from agent_core.runtime.team import Agent, Policy, Team
+from agent_core.runtime.team import Agent, ModelUse, Policy, Team
 from swarm_presets.parts import number
 from swarm_presets.positions import Leaf, Mapping, at
 from swarm_presets.prices import FREE
@@ -50,32 +50,33 @@ def plan(team: Team, tree: Mapping, price: Price, window: Window) -> Plan:
 
     Args:
         team: the compiled preset.
-        tree: the same as a resolved tree, for its own prices and the pot of a run.
+        tree: the same as a resolved tree, for the pot of a run.
         price: dollars for a million tokens in and out of a model, or None.
         window: tokens that one call of a model may read.
     """
-    own = _own_prices(tree)
 
     def cost(model: str) -> tuple[float, float] | None:
-        if model in FREE:
-            return 0.0, 0.0
-        return own.get(model) or price(model)
+        """The dearest of those that may answer; one whose price is not known leaves the whole open."""
+        found = [_price(use, price) for use in team.models.get(model, (ModelUse(model),))]
+        known = [each for each in found if each is not None]
+        if len(known) < len(found):
+            return None
+        return max(into for into, _ in known), max(out for _, out in known)
+
+    def widest(model: str) -> int:
+        return max(map(window, team.plain_models(model)))
 
     times = team.delegation.max_delegations
-    lead = _share(team.supervisor, 1, cost, window)
-    hands = [_share(agent, times, cost, window) for agent in team.agents.values()]
-    return _summed(lead, hands, times if hands else 0, team.supervisor.limits.time, tree)
+    lead = _share(team.supervisor, 1, cost, widest)
+    hands = [_share(agent, times, cost, widest) for agent in team.agents.values()]
+    shares = [replace(share, model=team.plain_models(share.model)[0]) for share in (lead, *hands)]
+    return _summed(shares[0], shares[1:], times if hands else 0, team.supervisor.limits.time, tree)
 
 
-def _own_prices(tree: Mapping) -> dict[str, tuple[float, float]]:
-    models, found = tree.get("models"), dict[str, tuple[float, float]]()
-    for name in models.entries if isinstance(models, Mapping) else ():
-        use = at(tree, "models", name, "use")
-        into = number(at(tree, "models", name, "price", "input"))
-        out = number(at(tree, "models", name, "price", "output"))
-        if into is not None and out is not None:
-            found[use.text if isinstance(use, Leaf) else "auto"] = (into, out)
-    return found
+def _price(use: ModelUse, price: Price) -> tuple[float, float] | None:
+    if use.name in FREE:
+        return 0.0, 0.0
+    return price(use.name) if use.price is None else (use.price.input, use.price.output)
 
 
 def _share(agent: Agent, times: int, cost: Price, window: Window) -> Share:

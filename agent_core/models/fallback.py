@@ -70,6 +70,11 @@ class FallbackModel:
         return self._models[self._active].info
 
     @property
+    def models(self) -> tuple[Model, ...]:
+        """The models in order of preference."""
+        return self._models
+
+    @property
     def infos(self) -> tuple[ModelInfo, ...]:
         """Facts about every model that may answer, in order of preference."""
         return tuple(model.info for model in self._models)

@@ -8,7 +8,7 @@ import asyncio
 import logging
 import secrets
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from agent_core.budget import words
 from agent_core.compaction.strategies import Policy as ContextPolicy
@@ -18,6 +18,7 @@ from agent_core.events import Event, TurnEnded
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
+from agent_core.runtime.aliases import aliased
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools
 from agent_core.runtime.internal import put_away
@@ -77,7 +78,7 @@ class Turn:
         policy: ContextPolicy | None = None,
         view: View | None = None,
     ) -> None:
-        self._services = services
+        self._services = replace(services, model=_models(services, team, model))
         self._journal = journal
         self._person = person
         self._emit = emit
@@ -326,6 +327,15 @@ class Turn:
         seconds = 0.0 if first is None else (now - first).total_seconds()
         usage = used(rows, turn) + (last or Usage())
         trace.ended(self._journal, text, usage, seconds=seconds, status=status, model=model)
+
+
+def _models(services: Services, team: Team, chosen: str) -> Callable[[str], Model]:
+    """The models of a team by name; what the person has chosen stands for `auto`, also behind an alias."""
+
+    def base(name: str) -> Model:
+        return services.model(chosen or name if name == "auto" else name)
+
+    return aliased(team.models, base, services.clock, services.sleep)
 
 
 def whitelist(

@@ -9,6 +9,7 @@ from enum import StrEnum
 from typing import Any, Literal
 
 from agent_core.budget.pots import OwnPots, nano
+from agent_core.ports import Price
 from agent_core.runtime.expect import Require
 
 NextAction = Literal[
@@ -162,13 +163,22 @@ class Delegation:
 
 
 @dataclass(frozen=True, slots=True)
+class ModelUse:
+    """A model by its plain name, at a price of the preset's own (None: as the price table has it)."""
+
+    name: str
+    price: Price | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Team:
     """A preset, ready to run.
 
     `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
 
     `context_policy` is one of `agent_core/compaction/strategies.py`, "" for the settings' own. `budget` are the
-    pots that the preset writes; they nest within those of the settings.
+    pots that the preset writes; they nest within those of the settings. `models` are its aliases that have a price or
+    fallbacks, each as the models that answer, in order; an agent's `model` may name one.
 
     For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its
     direct tools.
@@ -183,6 +193,12 @@ class Team:
     description: str = ""
     context_policy: str = ""
     budget: OwnPots = field(default_factory=OwnPots)
+    models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
+
+    def plain_models(self, word: str) -> tuple[str, ...]:
+        """The plain names of the models that may answer for an alias, or for a name that is none."""
+        uses = self.models.get(word)
+        return (word,) if uses is None else tuple(use.name for use in uses)
 
     @property
     def pots(self) -> OwnPots:

@@ -27,7 +27,7 @@ def compiled(folder: Path, text: str) -> Team:
 async def test_calls_beyond_the_supervisors_limit_are_refused(db: Database, tmp_path: Path) -> None:
     team = compiled(tmp_path, "supervisor: {tools: [echo], limits: {tool_calls: 2}}\n")
     made = [call("echo", f"c{n}", words=str(n)) for n in range(3)]
-    desk = Desk(db, [Answer(calls=made), Answer("what I have")])
+    desk = Desk(db, [Answer(calls=tuple(made)), Answer("what I have")])
     assert "what I have" in await desk.ask("go", team)
     assert desk.tools.calls == [("echo", "0"), ("echo", "1")]
 
@@ -46,8 +46,8 @@ agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
     assert team.supervisor.limits.tool_calls is None
     made = [call("echo", f"c{n}", words=str(n)) for n in range(2)]
     script = [
-        Answer(calls=[delegate("helper")]),
-        Answer(calls=made),
+        Answer(calls=(delegate("helper"),)),
+        Answer(calls=tuple(made)),
         Answer("half"),
         Answer("done"),
     ]
@@ -63,7 +63,7 @@ async def test_the_same_call_may_be_made_as_often_as_the_preset_says(
 ) -> None:
     """DOM-1, with the preset's number: `slow` gives no result that could be taken again."""
     team = compiled(tmp_path, "supervisor: {tools: [slow]}\ndelegation: {same_call_limit: 4}\n")
-    same = [Answer(calls=[call("slow", f"c{n}", n=1)]) for n in range(5)]
+    same = [Answer(calls=(call("slow", f"c{n}", n=1),)) for n in range(5)]
     desk = Desk(db, [*same, Answer("enough")])
     assert "enough" in await desk.ask("go", team)
     assert desk.tools.calls == [("slow", "1")] * 4

@@ -80,8 +80,6 @@ USES = {
     "defaults.skills": "defaults: {skills: [report]}",
     "defaults.memory": "defaults: {memory: {read: [user]}}",
     "delegation.show_progress": "delegation: {show_progress: milestones}",
-    "models.*.price": "models: {fast: {use: auto, price: {input: 1, output: 2}}}",
-    "models.*.fallback": "models: {fast: {use: auto, fallback: [slow]}, slow: {use: demo}}",
     "models.*.use=replay": "models: {old: {use: replay}}",
 }
 
