@@ -24,6 +24,7 @@ from agent_core.events import (
     TurnEnded,
     Used,
 )
+from agent_core.runtime.team import Progress
 from agent_core.types import Usage
 from channels.base import PreviewStream
 from channels.types import Button, Preview, Step
@@ -48,6 +49,7 @@ class Delivery:
         steps: Sequence[Step] = (),
         reasoning: bool = False,
         clear: Callable[[], Awaitable[None]] | None = None,
+        progress: Progress = "all",
     ) -> None:
         self._stream = stream
         self._thinking = thinking
@@ -64,6 +66,7 @@ class Delivery:
         if steps:
             self._changed.set()
         self._clear = clear
+        self._progress = progress
         self._task = None if stream is None else asyncio.create_task(self._show(stream))
 
     def emit(self, event: Event) -> None:
@@ -84,8 +87,11 @@ class Delivery:
 
     @property
     def steps(self) -> tuple[Step, ...]:
-        """What tools and sub-agents did so far."""
-        return tuple(self._steps.values())
+        """What tools and sub-agents did so far, as far as the preset shows it (`delegation.show_progress`)."""
+        if self._progress == "off":
+            return ()
+        whole = self._progress == "all"
+        return tuple(step for step in self._steps.values() if whole or step.parent is None)
 
     async def _show(self, stream: PreviewStream) -> None:
         if self._clear is not None:

@@ -297,6 +297,7 @@ class Turns:
     def _delivery(
         self, begun: Begun, receipt: Receipt, language: Language, steps: Sequence[Step]
     ) -> Delivery:
+        team = self._team(begun.lane) or self.teams.fallback()
         stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
         stream: PreviewStream | None = None
         channel = self._channel(begun)
@@ -314,6 +315,7 @@ class Turns:
             steps=steps,
             reasoning=begun.lane.thinking,
             clear=lambda: self.senders.passed(begun.lane.address),
+            progress=team.delegation.show_progress,
         )
 
     def _channel(self, begun: Begun) -> Channel | None:

@@ -207,6 +207,7 @@ def _delegation(part: DelegationPart) -> Delegation:
         max_parallel=part.max_parallel or default.max_parallel,
         max_depth=part.max_depth or default.max_depth,
         max_delegations=part.max_delegations or default.max_delegations,
+        show_progress=part.show_progress or default.show_progress,
     )
 
 

@@ -27,7 +27,6 @@ NOT_YET = (
     "agents.*.memory",
     "defaults.memory",
     "supervisor.memory",
-    "delegation.show_progress",
 )
 
 

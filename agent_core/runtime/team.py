@@ -106,6 +106,7 @@ class Grounding:
     max_repairs: int = 1
 
 
+Progress = Literal["off", "milestones", "all"]
 Overflow = Literal["keep_recent", "keep_first", "refuse"]
 
 
@@ -155,11 +156,16 @@ class Agent:
 
 @dataclass(frozen=True, slots=True)
 class Delegation:
-    """Bounds of delegating as a whole."""
+    """Bounds of delegating as a whole.
+
+    `show_progress`: what people see of a turn that runs: each tool and sub-agent, only what the supervisor itself does,
+    or nothing of either.
+    """
 
     max_parallel: int = 3
     max_depth: int = 1
     max_delegations: int = 12
+    show_progress: Progress = "all"
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,7 @@ from agent_core.events import (
     TurnEnded,
     Used,
 )
+from agent_core.runtime.team import Progress
 from agent_core.types import TurnStatus, Usage
 from channels.types import Address, Button, Preview, Step
 from gateway.delivery import Delivery
@@ -42,12 +43,12 @@ class NoReceipt:
 class Screen:
     """A delivery and its stream."""
 
-    def __init__(self) -> None:
+    def __init__(self, progress: Progress = "all") -> None:
         channel = Loopback(previews=False)
         self.stream: LoopbackStream = channel.stream(
             Address("telegram", "777", "1"), NoReceipt(), private=True, reply_to=None
         )
-        self.delivery = Delivery(self.stream, thinking="Thinking…", stop=STOP)
+        self.delivery = Delivery(self.stream, thinking="Thinking…", stop=STOP, progress=progress)
 
     async def after(self, *events: Event) -> Preview:
         for event in events:
@@ -231,3 +232,21 @@ async def test_without_previews_events_are_only_counted() -> None:
     delivery.emit(ToolStarted("c1", "quote", "Quote"))
     assert [s.id for s in delivery.steps] == ["c1"]
     await delivery.close()
+
+
+@pytest.mark.parametrize(("progress", "shown"), [("off", []), ("milestones", ["d1", "c2"])])
+async def test_a_preset_says_how_much_of_the_work_is_shown(
+    progress: Progress, shown: list[str]
+) -> None:
+    """`delegation.show_progress`: what sub-agents do inside is no milestone."""
+    screen = Screen(progress)
+    preview = await screen.after(
+        AgentStarted("research", "Research", "find the news", "d1"),
+        ToolStarted("c1", "quote", "Quote", "AAPL", agent="research"),
+        ToolStarted("c2", "quote", "Quote", "MSFT"),
+        AgentFinished("research", "d1", "completed", 1.0, "use_result"),
+        TextDelta("so far"),
+    )
+    assert [step.id for step in preview.steps] == shown
+    assert [step.id for step in screen.delivery.steps] == shown
+    assert preview.text == "so far"

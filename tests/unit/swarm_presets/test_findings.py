@@ -79,7 +79,6 @@ USES = {
     "supervisor.memory": "supervisor: {memory: {recall: 3}}",
     "defaults.skills": "defaults: {skills: [report]}",
     "defaults.memory": "defaults: {memory: {read: [user]}}",
-    "delegation.show_progress": "delegation: {show_progress: milestones}",
     "models.*.use=replay": "models: {old: {use: replay}}",
 }
 
