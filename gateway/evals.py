@@ -32,6 +32,7 @@ from swarm_presets.schema_flow import CasePart
 
 PERSON = "alice"
 DECISIONS = 20  # questions that one case may ask
+QUORUM = 10  # people at most, as the schema has it
 GRACE_S = 5.0
 SLACK_S = 60.0  # beyond the supervisor's own limit: for start, questions and the last rows
 
@@ -50,6 +51,16 @@ class Verdict:
     def passed(self) -> bool:
         """Whether everything held."""
         return not self.shortfalls
+
+
+def said(case: CasePart) -> str:
+    """What the person writes: the words of the case, and each input as people may write it, `name = value`."""
+    lines = [case.say] if case.say else []
+    for name, value in (case.inputs or {}).items():
+        given = ", ".join(map(str, value)) if isinstance(value, list) else value
+        shown = str(given).lower() if isinstance(given, bool) else given
+        lines.append(f"{name} = {shown}")
+    return "\n".join(lines)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +87,9 @@ class Runner:
         return Verdict(self.preset, case.name, model, tuple(shortfalls(case.expect, found)), found)
 
     async def _run(self, case: CasePart, model: str) -> Seen:
-        if not case.say:
-            raise OperatorError([Problem(f"case {case.name!r} says nothing", "write `say`")])
+        if not said(case):
+            cure = "write `say` or `inputs`"
+            raise OperatorError([Problem(f"case {case.name!r} says nothing", cure)])
         with tempfile.TemporaryDirectory(prefix="swarmgate-eval-") as folder:
             own = {"data_dir": Path(folder), "database": None, "preset": self.preset}
             core = await build(self.settings.model_copy(update=own))
@@ -172,7 +184,7 @@ class _Stage:
             began = time.monotonic()
             try:
                 async with asyncio.timeout(limit):
-                    await client.say(case.say or "")
+                    await client.say(said(case))
                     turn_id = await self._until_done(paused)
             except TimeoutError:
                 raise OperatorError([Problem(f"no answer within {limit:g}s")]) from None
@@ -215,7 +227,14 @@ class _Stage:
                 await self._expire(int(str(question["id"])))
                 continue
             verdict = "approved" if decision == "accept" else "denied"
-            await self.core.desk.decide(int(str(question["id"])), verdict, f"{PERSON}{number}")
+            await self._say(int(str(question["id"])), verdict, f"{PERSON}{number}")
+
+    async def _say(self, number: int, verdict: str, name: str) -> None:
+        """Decide a question, with as many people as its rules want."""
+        for voter in range(QUORUM):
+            done, _ = await self.core.desk.decide(number, verdict, f"{name}.{voter}")
+            if done:
+                return
 
     async def _expire(self, number: int) -> None:
         core = self.core

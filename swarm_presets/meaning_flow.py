@@ -1,6 +1,6 @@
 """A fixed plan must hold together: one action a step, ids once, fields that the answers have (SW102, SW104, SW308)."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from swarm_presets.parts import each, keys, leaves, number
 from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Unknown, at
@@ -109,6 +109,18 @@ def _faults(tree: Mapping) -> Iterator[Problem]:
         if len(found) != 1:
             message = "a fault is of an agent or of a tool"
             yield problem("SW102", message, part.span.sized(1), "write one of `agent` and `tool`")
-        if "approve" in part.entries and found == ["agent"]:
-            span = part.entries["approve"].key
-            yield problem("SW102", "`approve` means nothing for an agent", span, "name a `tool`")
+        yield from _without_effect(part, found)
+
+
+def _without_effect(part: Mapping, found: Sequence[str]) -> Iterator[Problem]:
+    """Keys of a fault that mean nothing for what it is a fault of, and a fault of a tool that does nothing."""
+    other = {"agent": "approve", "tool": "status"}.get(found[0]) if len(found) == 1 else None
+    if other is not None and other in part.entries:
+        article = "an agent" if found == ["agent"] else "a tool"
+        cure = "name a `tool`" if found == ["agent"] else "write `error`, `result` or `approve`"
+        yield problem(
+            "SW102", f"`{other}` means nothing for {article}", part.entries[other].key, cure
+        )
+    elif not part.entries.keys() & {"status", "approve", "error", "result"}:
+        cure = "write `status`" if found == ["agent"] else "write `error`, `result` or `approve`"
+        yield problem("SW102", "this fault does nothing", part.span.sized(1), cure)

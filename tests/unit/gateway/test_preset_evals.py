@@ -11,7 +11,7 @@ from agent_core.models.replay import Cassette
 from agent_core.ports import FinishedChunk, ModelRequest
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.types import ToolResult, ToolUse, Usage, assistant
-from gateway.evals import Runner, Verdict
+from gateway.evals import Runner, Verdict, said
 from gateway.settings import Settings
 from swarm_presets.schema_flow import CasePart
 from tests.unit.gateway.test_cli import Command
@@ -100,6 +100,17 @@ async def test_a_tool_fails_or_answers_as_the_case_says(settings: Settings) -> N
     assert "get_market_history is missing" in (await run(settings, case)).shortfalls[0]
     says = {"tool": "get_market_history", "result": '{"note": "nothing that day"}'}
     assert (await run(settings, case | {"inject": [says]})).passed
+
+
+def test_inputs_are_said_as_people_may_write_them() -> None:
+    given = {"symbols": ["GOOG", "AAPL"], "risk_pct": 1.5, "short": True}
+    case = CasePart.model_validate({"name": "it", "say": "Plan.", "inputs": given, "expect": {}})
+    assert said(case) == "Plan.\nsymbols = GOOG, AAPL\nrisk_pct = 1.5\nshort = true"
+
+
+async def test_a_case_that_says_nothing_fails(settings: Settings) -> None:
+    (line,) = (await run(settings, {"say": None, "expect": {}})).shortfalls
+    assert "says nothing" in line
 
 
 async def test_nothing_of_a_case_is_left_behind(settings: Settings) -> None:

@@ -1,11 +1,14 @@
 """What a case of a preset expects, held against what was seen (guide "presets", 9)."""
 
+from pathlib import Path
 from typing import Any
 
 import pytest
 
-from swarm_presets.evals import Seen, shortfalls
+from swarm_presets.evals import Seen, cases, shortfalls
+from swarm_presets.loader import load_folder
 from swarm_presets.schema_flow import ExpectPart
+from tests.unit.swarm_presets.catalogue import TOOLS
 
 RATING = {"rating": "hold", "confidence": 0.4, "orders": [{"a/b": 1}]}
 SEEN = Seen(
@@ -78,3 +81,31 @@ def test_invented_numbers_and_unknown_prices_fail() -> None:
         "grounded: no tool returned 999.99"
     ]
     assert "unknown" in lacks(Seen("completed", usd=None), max_usd=100)[0]
+
+
+MINE = "version: 1\nname: mine\nextends: trading-desk\n"
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        ("{agent: research, approve: accept}", "`approve` means nothing for an agent"),
+        ("{tool: chart, status: error}", "`status` means nothing for a tool"),
+        ("{tool: chart}", "this fault does nothing"),
+        ("{agent: research}", "this fault does nothing"),
+        ("{error: no}", "a fault is of an agent or of a tool"),
+    ],
+)
+def test_a_fault_without_effect_is_refused(tmp_path: Path, fault: str, message: str) -> None:
+    case = f"evals: [{{name: it, say: hello, inject: [{fault}], expect: {{status: completed}}}}]\n"
+    (tmp_path / "mine.yaml").write_text(MINE + case)
+    found = load_folder(tmp_path, tools=TOOLS).found["mine"]
+    assert [p.message for p in found if p.severity == "error"] == [message]
+
+
+def test_cases_are_inherited_and_replaced(tmp_path: Path) -> None:
+    (tmp_path / "mine.yaml").write_text(MINE)
+    trees = load_folder(tmp_path, tools=TOOLS).trees
+    assert cases(trees["mine"]) == cases(trees["trading-desk"])
+    (tmp_path / "mine.yaml").write_text(MINE + "evals: null\n")
+    assert cases(load_folder(tmp_path, tools=TOOLS).trees["mine"]) == []
