@@ -168,7 +168,6 @@ class Turns:
     async def _prepare(
         self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
     ) -> Turn:
-        person = Person(begun.principal, language)
         problem = ""
         team = self._team(begun.lane)
         if team is None:
@@ -191,6 +190,8 @@ class Turns:
             problem = say("model_missing", language, name=name)
             model = "demo"
             await self.models.prepare([model])
+        data = team.data
+        person = Person(begun.principal, language, as_of=data.as_of, max_age=data.max_age)
         turn = Turn(
             self.services,
             team,

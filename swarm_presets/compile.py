@@ -1,5 +1,6 @@
 """From a checked preset to the `Team` that the runtime enforces: defaults filled in, names resolved, prompts read."""
 
+import datetime as dt
 import hashlib
 import json
 from dataclasses import fields, replace
@@ -8,6 +9,7 @@ from agent_core.runtime.guards import SAME_CALLS
 from agent_core.runtime.policy import DEFAULTS
 from agent_core.runtime.team import (
     Agent,
+    DataRules,
     Delegation,
     Grounding,
     Limits,
@@ -22,6 +24,7 @@ from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.pots import own_pots, run_time
 from swarm_presets.schema import PresetFile
+from swarm_presets.schema_rules import DataPart
 from swarm_presets.schema_workers import (
     AgentPart,
     ContextPart,
@@ -38,6 +41,7 @@ AGENT_LIMITS = Limits()
 # The supervisor waits for its agents and writes the answer; 15 rounds as in the source design (guide "presets", 10).
 SUPERVISOR_LIMITS = Limits(time=600.0, tool_rounds=15, output_tokens=8_000)
 _BOUNDS = tuple(field.name for field in fields(Limits))
+NOW = "now"
 _TOOLS = "fallback_to_direct_tools"
 # Where another model may do better: not what is finished, denied, cancelled or paid out.
 _MAY_SWITCH = frozenset({Status.EMPTY, Status.INVALID_OUTPUT, Status.TIMEOUT, Status.ERROR})
@@ -70,6 +74,7 @@ def compile_team(tree: Mapping) -> Team:
         context_policy=preset.context_policy or "",
         budget=own_pots(preset.budgets, models.name),
         models=models.uses(),
+        data=_data(preset.data),
     )
 
 
@@ -209,6 +214,14 @@ def _delegation(part: DelegationPart) -> Delegation:
         max_delegations=part.max_delegations or default.max_delegations,
         show_progress=part.show_progress or default.show_progress,
     )
+
+
+def _data(part: DataPart | None) -> DataRules:
+    """A day that an input gives is not known before a run (enforced.py)."""
+    if part is None:
+        return DataRules()
+    fixed = part.as_of and part.as_of != NOW and "{" not in part.as_of
+    return DataRules(dt.date.fromisoformat(part.as_of or "") if fixed else None, part.max_age)
 
 
 def _names(tools: object) -> tuple[str, ...]:

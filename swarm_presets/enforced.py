@@ -13,7 +13,8 @@ from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
     "approvals",
-    "data",
+    "data.sources",
+    "data.as_of={{*",
     "flow",
     "inputs",
     "mcp",
@@ -46,4 +47,8 @@ def _text(entry: Entry) -> str:
 
 
 def _is_one_of(entry: Entry, values: str) -> bool:
-    return _text(entry) in values.split("|")
+    """`*` at the end of a value stands for whatever follows."""
+    return any(
+        _text(entry).startswith(value[:-1]) if value.endswith("*") else _text(entry) == value
+        for value in values.split("|")
+    )

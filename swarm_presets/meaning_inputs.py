@@ -1,9 +1,10 @@
 """Inputs and conditions: what a declaration must have, and values that fit it (SW102, SW104)."""
 
+import datetime as dt
 from collections.abc import Iterator
 
 from swarm_presets.parts import number
-from swarm_presets.positions import Leaf, Listing, Mapping, Node
+from swarm_presets.positions import Leaf, Listing, Mapping, Node, at
 from swarm_presets.problems import Problem, problem, suggest
 from swarm_presets.shape import missing
 
@@ -18,7 +19,8 @@ _ONLY = {
 
 
 def input_meaning(tree: Mapping) -> Iterator[Problem]:
-    """All findings about the inputs of a resolved preset."""
+    """All findings about the inputs of a resolved preset, and about the day as of which it looks at things."""
+    yield from _no_day(at(tree, "data", "as_of"))
     inputs = tree.get("inputs")
     if not isinstance(inputs, Mapping):
         return
@@ -29,6 +31,16 @@ def input_meaning(tree: Mapping) -> Iterator[Problem]:
                 yield missing("choices", entry.key, f"list what `{name}` may be: `choices: […]`")
             yield from _without_meaning(entry.node, kind.text)
             yield from _default(entry.node, kind.text)
+
+
+def _no_day(node: Node | None) -> Iterator[Problem]:
+    if not isinstance(node, Leaf) or node.text == "now" or "{" in node.text:
+        return
+    try:
+        dt.date.fromisoformat(node.text)
+    except ValueError:
+        cure = "write a day that exists, such as `2026-01-31`, or `now`"
+        yield problem("SW102", f"`{node.text}` is no day", node.span, cure)
 
 
 def _without_meaning(part: Mapping, kind: str) -> Iterator[Problem]:

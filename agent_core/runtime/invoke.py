@@ -90,6 +90,7 @@ def _context(run: Run, call: ToolUse) -> ToolContext:
         progress=progress,
         archive=run.archive,
         memory=run.memory,
+        max_age=run.person.max_age,
     )
 
 

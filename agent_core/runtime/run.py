@@ -34,12 +34,16 @@ Reason = Literal[
 
 @dataclass(frozen=True, slots=True)
 class Person:
-    """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5)."""
+    """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5).
+
+    `as_of` and `max_age` (seconds) bound what tools find, see ToolContext.
+    """
 
     owner: str
     language: Language = "en"
     as_of: dt.date | None = None
     present: bool = True
+    max_age: float | None = None
 
 
 @dataclass(slots=True)

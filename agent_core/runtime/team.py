@@ -4,6 +4,7 @@
 are seconds, tokens are tokens, money is US dollars.
 """
 
+import datetime as dt
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
@@ -169,6 +170,14 @@ class Delegation:
 
 
 @dataclass(frozen=True, slots=True)
+class DataRules:
+    """What tools may find: nothing later than `as_of` (None: now); prices older than `max_age` seconds are stale."""
+
+    as_of: dt.date | None = None
+    max_age: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUse:
     """A model by its plain name, at a price of the preset's own (None: as the price table has it)."""
 
@@ -200,6 +209,7 @@ class Team:
     context_policy: str = ""
     budget: OwnPots = field(default_factory=OwnPots)
     models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
+    data: DataRules = field(default_factory=DataRules)
 
     def plain_models(self, word: str) -> tuple[str, ...]:
         """The plain names of the models that may answer for an alias, or for a name that is none."""

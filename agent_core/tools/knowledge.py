@@ -6,6 +6,7 @@ never part of a path. Files are looked at again at each call, so an operator's e
 """
 
 import asyncio
+import datetime as dt
 import logging
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -126,7 +127,7 @@ def knowledge_tools(own: Path | None = None) -> list[ToolSpec]:
             topic_or_symbol: A topic, such as T+1 or position sizing, or a code or name of a symbol.
             offset: Where to go on in a long text, as the page before said; 0 for the beginning.
         """
-        texts = await asyncio.to_thread(knowledge.texts)
+        texts = [t for t in await asyncio.to_thread(knowledge.texts) if _written(t, ctx.as_of)]
         found = matching(texts, topic_or_symbol, ctx.language)
         if not found:
             raise ToolFailure(_unknown(topic_or_symbol, texts, ctx.language))
@@ -138,6 +139,11 @@ def knowledge_tools(own: Path | None = None) -> list[ToolSpec]:
         return ToolOutput(content, summary=first.title, meta=meta)
 
     return [load_context]
+
+
+def _written(text: Text, day: dt.date | None) -> bool:
+    """Whether a text was there on a day; one without a date always was. A year or a month is as good as it is exact."""
+    return day is None or not text.as_of or text.as_of <= str(day)[: len(text.as_of)]
 
 
 def page(text: Text, offset: int = 0, others: Sequence[Text] = ()) -> str:

@@ -152,7 +152,8 @@ def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
     if wanted.end and min(wanted.end, ctx.as_of or wanted.end) - window.as_of > STALE:
         notes.append(f"数据止于 {window.as_of}" if zh else f"data ends on {window.as_of}")
     present = ctx.as_of or ctx.clock.now().date()
-    if wanted.end is None and present - window.as_of > STALE:
+    most = STALE if ctx.max_age is None else dt.timedelta(seconds=ctx.max_age)
+    if wanted.end is None and present - window.as_of > most:
         notes.append(
             f"{window.source} 中最新的价格是 {window.as_of} 的，不是今天的"
             if zh

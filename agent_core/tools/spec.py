@@ -78,7 +78,8 @@ class ToolContext:
     """What a tool may know and use.
 
     `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
-    or condensed, `memory` notes what is to be remembered, where anything is kept.
+    or condensed, `memory` notes what is to be remembered, where anything is kept. Prices that are older than `max_age`
+    seconds are marked as stale (None: each tool's own measure).
     """
 
     owner: str
@@ -91,6 +92,7 @@ class ToolContext:
     progress: Progress = _no_progress
     archive: Archive | None = None
     memory: Memory | None = None
+    max_age: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

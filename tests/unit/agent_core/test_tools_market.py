@@ -42,12 +42,16 @@ class Still:
 
 
 async def run(
-    name: str, language: Literal["en", "zh"] = "en", as_of: str | None = None, **args: Any
+    name: str,
+    language: Literal["en", "zh"] = "en",
+    as_of: str | None = None,
+    max_age: float | None = None,
+    **args: Any,
 ) -> ToolOutput:
     spec = TOOLS.get(name)
     assert spec is not None
     day = dt.date.fromisoformat(as_of) if as_of else None
-    ctx = ToolContext("telegram:1", "s", 1, "c1", language, Still(), day)
+    ctx = ToolContext("telegram:1", "s", 1, "c1", language, Still(), day, max_age=max_age)
     return await spec.call(ctx, args)
 
 
@@ -278,3 +282,10 @@ def test_what_json_cannot_say_becomes_null() -> None:
     assert price(0.0123456) == 0.01235
     assert price(float("nan")) is None
     assert str(percent(-0.001)) == "0.0"
+
+
+@pytest.mark.parametrize(("days", "stale"), [(3_000, True), (20_000, False)])
+async def test_a_preset_says_from_which_age_prices_are_stale(days: float, stale: bool) -> None:
+    """`data.max_age`: the bundled prices end in 2013."""
+    found = await answer("get_market_overview", symbols=["GOOG"], max_age=days * 86_400)
+    assert ("not of today" in found["note"]) is stale

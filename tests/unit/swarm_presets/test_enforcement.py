@@ -1,17 +1,21 @@
 """Keys of a preset as a run meets them: written in YAML, compiled, and enforced on a scripted model."""
 
+import datetime as dt
+from dataclasses import replace
 from pathlib import Path
 
 from agent_core.models.scripted import Answer
 from agent_core.models.tokens import mixed
 from agent_core.ports import ModelRequest
 from agent_core.runtime.team import Team
+from agent_core.tools.registry import Registry
+from agent_core.tools.spec import ToolContext, ToolOutput, tool
 from gateway.db import Database
 from swarm_presets.loader import load_folder
 from swarm_presets.plan import plan
 from swarm_presets.problems import render
 from tests.harness import Desk, call, delegate
-from tests.house import on_sqlite
+from tests.house import House, on_sqlite
 
 TOOLS = frozenset({"echo", "slow"})
 
@@ -116,3 +120,35 @@ def test_the_plan_counts_what_the_supervisor_may_read(tmp_path: Path) -> None:
     )
     tree = load_folder(tmp_path, tools=TOOLS).trees["desk"]
     assert plan(team, tree, lambda _: None, lambda _: 200_000).total.input_tokens == 6_000
+
+
+@on_sqlite
+async def test_nothing_later_than_the_presets_day_is_found(db: Database, tmp_path: Path) -> None:
+    """`data.as_of` and `data.max_age` reach every tool, also those of sub-agents."""
+    seen: list[tuple[dt.date | None, float | None]] = []
+
+    @tool(title={"en": "Look", "zh": "看"})
+    async def look(ctx: ToolContext) -> ToolOutput:
+        """Look."""
+        seen.append((ctx.as_of, ctx.max_age))
+        return ToolOutput("seen")
+
+    text = """
+supervisor: {tools: [echo]}
+agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
+data: {as_of: 2012-12-31, max_age: 3d}
+"""
+    calls = (delegate("helper"), call("echo", "c1"))
+    script = [Answer(calls=calls), Answer(calls=(call("echo", "c2"),)), Answer("a"), Answer("b")]
+    async with House(db, script, the_team=compiled(tmp_path, text)) as home:
+        found = replace(look, name="echo")
+        home.turns.services = replace(home.turns.services, registry=Registry([found]))
+        await home.ask("look")
+    assert seen == [(dt.date(2012, 12, 31), 3 * 86_400.0)] * 2
+
+
+def test_a_day_that_does_not_exist_is_refused(tmp_path: Path) -> None:
+    text = "version: 1\nname: desk\nsupervisor: {tools: [echo]}\ndata: {as_of: 2026-02-30}\n"
+    (tmp_path / "desk.yaml").write_text(text)
+    problems = load_folder(tmp_path, tools=TOOLS).problems
+    assert "`2026-02-30` is no day" in [p.message for p in problems]

@@ -64,7 +64,8 @@ def test_each_code_has_a_case() -> None:
 AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
     "approvals": "approvals: [{tool: chart}]",
-    "data": "data: {as_of: now}",
+    "data.sources": "data: {sources: [bundled]}",
+    "data.as_of={{*": 'inputs: {day: {type: date}}\ndata: {as_of: "{{ inputs.day }}"}',
     "evals": "evals: [{name: x, expect: {status: completed}}]",
     "flow": AGENT.replace(", %s", "") + "\nflow: [{delegate: a}]",
     "inputs": "inputs: {day: {type: date}}",
