@@ -114,7 +114,7 @@ class TeamHouse:
             return name in LITE_TOOLS and spec is not None and spec.effect == "none"
 
         lead = replace(team.supervisor, tools=tuple(filter(is_open, team.supervisor.tools)))
-        return replace(team, name=LITE, supervisor=lead, agents={})
+        return replace(team, name=LITE, supervisor=lead, agents={}, flow=(), inputs=())
 
     def name_for(self, chosen: str) -> str:
         """The preset that a chat with this choice uses."""

@@ -18,7 +18,7 @@ from agent_core.runtime.team import (
     Status,
     Team,
 )
-from swarm_presets import prompts
+from swarm_presets import compile_flow, prompts
 from swarm_presets.aliases import Aliases
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
@@ -72,6 +72,8 @@ def compile_team(tree: Mapping) -> Team:
         title=preset.title or preset.name,
         description=preset.description or "",
         context_policy=preset.context_policy or "",
+        flow=compile_flow.steps(preset.flow),
+        inputs=compile_flow.inputs(preset.inputs),
         budget=own_pots(preset.budgets, models.name),
         models=models.uses(),
         data=_data(preset.data),

@@ -15,8 +15,6 @@ NOT_YET = (
     "approvals",
     "data.sources",
     "data.as_of={{*",
-    "flow",
-    "inputs",
     "mcp",
     "routes",
     "scenes",

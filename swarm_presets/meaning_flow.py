@@ -9,16 +9,23 @@ from swarm_presets.shape import missing
 
 ACTIONS = ("delegate", "parallel", "debate", "vote", "answer")
 # key of a step -> the actions that it belongs to
-_BELONGS = {"task": ("delegate",), "need": ("parallel",)}
+_BELONGS = {"task": ("delegate",), "need": ("parallel",), "for_each": ("delegate",)}
 
 
 def flow_meaning(tree: Mapping) -> Iterator[Problem]:
     """All findings about the plan and the faults of the cases of a resolved preset."""
     earlier: dict[str, Mapping] = {}
+    answered = False
     for entry in each(tree, "flow.*"):
         if isinstance(entry.node, Mapping):
             yield from _step(entry, entry.node)
+            if answered:
+                yield _too_late(entry)
+            answered = answered or (
+                "answer" in entry.node.entries and "when" not in entry.node.entries
+            )
             yield from _fields(tree, entry.node, earlier)
+            yield from _items(entry.node, earlier)
             name = entry.node.get("id")
             if isinstance(name, Leaf):
                 if name.text in earlier:
@@ -46,6 +53,21 @@ def _step(entry: Entry, step: Mapping) -> Iterator[Problem]:
         span = step.entries["need"].node.span
         message = f"`need` is more than the {len(branches.items)} branches"
         yield problem("SW102", message, span, f"at most {len(branches.items)}")
+
+
+def _too_late(entry: Entry) -> Problem:
+    """SW102."""
+    message = "nothing comes after the step that answers"
+    return problem("SW102", message, entry.key.sized(1), "put `answer: true` last")
+
+
+def _items(step: Mapping, earlier: dict[str, Mapping]) -> Iterator[Problem]:
+    """SW308: `for_each` goes through an input or what an earlier step brought."""
+    for leaf in leaves(step.get("for_each")):
+        head = leaf.text.partition(".")[0]
+        if head not in {"inputs", *earlier}:
+            cure = suggest(head, ["inputs", *earlier], "name an input or an earlier step")
+            yield problem("SW308", f"no earlier step `{head}`", leaf.span, cure)
 
 
 def _fields(tree: Mapping, step: Mapping, earlier: dict[str, Mapping]) -> Iterator[Problem]:

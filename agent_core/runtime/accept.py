@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 
 from agent_core.assembly.sections import runtime_note
 from agent_core.runtime import grounding
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.grounding import Sources
 from agent_core.runtime.internal import INTERNAL
 from agent_core.runtime.numbers import Figure, held
@@ -96,6 +97,8 @@ def known_to(run: Run, rows: Sequence[Row]) -> Sources:
     """
     texts, names, given = [run.agent.prompt], set[str](), list[float]()
     for row in rows:
+        if row.meta.get(INTERNAL) == PLAN:
+            texts.append(row.message.text)  # counts of votes, which no tool returned
         if INTERNAL in row.meta:
             continue
         if row.kind is RowKind.USER:

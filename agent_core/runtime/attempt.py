@@ -13,6 +13,7 @@ from agent_core.ports import Journal, Model
 from agent_core.runtime import accept
 from agent_core.runtime.asking import waited
 from agent_core.runtime.brief import brief
+from agent_core.runtime.flow import filled
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta
 from agent_core.runtime.outcome import Outcome, denied_call, outcome_of, staged_outcome
@@ -75,11 +76,12 @@ async def _first_row(place: Place, task: str, context: str) -> NewRow:
     parent, agent = place.parent, place.agent
     rows = await parent.journal.rows()
     seen = rows if parent.view is None else parent.view.visible
-    made = await brief(agent, task, context, parent.journal, seen)
+    planned = parent.plan is not None and bool(parent.plan.steps)
+    made = await brief(agent, task, context, parent.journal, seen, planned=planned)
     meta: dict[str, Any] = {"context_truncated": made.truncated}
     if made.refused:
         meta["refused"] = True
-    if agent.grounding.numbers == "required":
+    if agent.grounding.numbers == "required" and not planned:  # no model wrote what a plan says
         words = f"{task}\n{context}"
         tolerance = agent.grounding.tolerance
         meta[accept.UNFOUNDED] = await accept.unfounded(parent, rows, words, tolerance)
@@ -95,7 +97,9 @@ def _last_words(rows: Sequence[Row], outcome: Outcome) -> str:
 
 
 def _child_run(place: Place, child: Journal, fallback_model: str) -> Run:
-    agent, parent = instructed(place.agent), place.parent
+    parent = place.parent
+    values = None if parent.plan is None else parent.plan.values
+    agent = instructed(replace(place.agent, prompt=filled(place.agent.prompt, values)))
     name = fallback_model or agent.model
     model = parent.model if name == "auto" else place.model_for(name)
     tools = {n: s for n in sorted(set(agent.tools)) if (s := place.registry.get(n))}
@@ -112,6 +116,7 @@ def _child_run(place: Place, child: Journal, fallback_model: str) -> Run:
         compacted=[],
         intents=set(),
         granted={},
+        plan=None,
         deadline=parent.clock.monotonic() + agent.limits.time,
     )
 

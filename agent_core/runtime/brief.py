@@ -34,15 +34,24 @@ class Brief:
 
 
 async def brief(
-    agent: Agent, task: str, context: str, journal: Journal, seen: Sequence[Row]
+    agent: Agent,
+    task: str,
+    context: str,
+    journal: Journal,
+    seen: Sequence[Row],
+    *,
+    planned: bool = False,
 ) -> Brief:
-    """The brief for a delegation out of the session of `journal`; `seen` are its rows in force, without undone ones."""
+    """The brief for a delegation out of the session of `journal`; `seen` are its rows in force, without undone ones.
+
+    `planned`: a fixed plan delegates, so the context is no supervisor's words, and every agent gets it.
+    """
     parts = []
     if agent.context in {"recent", "full"}:
         parts.append(_conversation(seen, journal.turn_id, whole=agent.context == "full"))
     if agent.from_agents:
         parts.append(await handed_over(agent.from_agents, await journal.rows(), journal))
-    if agent.context != "task_only":
+    if planned or agent.context != "task_only":
         parts.append(context.strip())
     return fitted(
         task, "\n\n".join(filter(None, parts)), agent.limits.input_tokens, agent.on_overflow

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from agent_core.events import AgentFinished, AgentStarted
 from agent_core.ports import Model
 from agent_core.runtime.attempt import Place, attempt
+from agent_core.runtime.flow import Plan, filled
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import used
 from agent_core.runtime.outcome import Outcome, report
@@ -28,17 +29,37 @@ from agent_core.types import ArtifactRef, Row, RowKind, ToolResult, Usage
 ModelFor = Callable[[str], Model]
 
 
-def delegate_tools(
+def desks_of(
     team: Team, parent: Run, registry: Registry, model_for: ModelFor
-) -> list[ToolSpec]:
-    """One tool for each sub-agent, in the preset's order."""
+) -> "dict[str, _Desk]":
+    """What delegates to each sub-agent within a turn, in the preset's order."""
     everybody = asyncio.Semaphore(team.delegation.max_parallel)
     desks: dict[str, _Desk] = {}
     for agent in team.agents.values():
         own = asyncio.Semaphore(agent.concurrency)
         place = Place(agent, parent, registry, model_for)
         desks[agent.id] = _Desk(team, agent, place, everybody, own, desks)
+    return desks
+
+
+def delegate_tools(desks: "dict[str, _Desk]") -> list[ToolSpec]:
+    """One tool for each sub-agent."""
     return [_delegate_tool(desk) for desk in desks.values()]
+
+
+def plan_of(team: Team, desks: "dict[str, _Desk]") -> Plan | None:
+    """The inputs and the fixed steps of a turn, None where the preset has neither."""
+    if not team.flow and not team.inputs:
+        return None
+    language = next((d.place.parent.person.language for d in desks.values()), "en")
+    agents = team.agents.items()
+    return Plan(
+        team.flow,
+        team.inputs,
+        tool=lambda agent, item: _delegate_tool(_with_item(desks[agent], item)),
+        titles={name: agent.display(language) for name, agent in agents},
+        handed={name: agent.from_agents for name, agent in agents},
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +72,15 @@ class _Desk:
     everybody: asyncio.Semaphore
     copies: asyncio.Semaphore
     desks: "dict[str, _Desk]"
+    item: str = ""
+
+
+def _with_item(desk: _Desk, item: str) -> _Desk:
+    """The desk for one item of a plan's `for_each`, which prompts may name."""
+    if not item:
+        return desk
+    agent = replace(desk.agent, prompt=filled(desk.agent.prompt, None, item))
+    return replace(desk, agent=agent, place=replace(desk.place, agent=agent), item=item)
 
 
 def _delegate_tool(desk: _Desk) -> ToolSpec:
@@ -63,7 +93,7 @@ def _delegate_tool(desk: _Desk) -> ToolSpec:
             task: What to do, complete in itself: the agent sees nothing of this conversation.
             context: Facts the agent needs, such as results of other agents.
         """
-        await _check_count(desk)
+        await _check_count(desk, ctx.call_id)
         return await _delegate(desk, ctx, task, context)
 
     # The tool keeps its own deadline (limits.time), and resumes by its child's rows, so it may run again.
@@ -73,10 +103,11 @@ def _delegate_tool(desk: _Desk) -> ToolSpec:
     return replace(made, name=f"{DELEGATE}{agent.id}", description=description)
 
 
-async def _check_count(desk: _Desk) -> None:
+async def _check_count(desk: _Desk, call_id: str) -> None:
+    """Of calls that are made together, those that come last are too many."""
     calls = made_calls(await desk.place.parent.journal.rows(), desk.place.parent.journal.turn_id)
-    made = sum(call.name.startswith(DELEGATE) for call in calls)
-    if made > desk.team.delegation.max_delegations:
+    made = [call.id for call in calls if call.name.startswith(DELEGATE)]
+    if call_id in made and made.index(call_id) >= desk.team.delegation.max_delegations:
         raise ToolFailure(
             f"No more delegations: the limit of {desk.team.delegation.max_delegations} in a turn is reached."
         )
@@ -114,7 +145,7 @@ async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> T
             break
         failed = {"agent": desk.agent.id, "status": outcome.status, "error": outcome.error}
         work.before.append(failed)
-        desk = target
+        desk = _with_item(target, desk.item)
     return report(
         desk.team,
         desk.agent,

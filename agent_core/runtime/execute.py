@@ -16,9 +16,10 @@ from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolStarted
 from agent_core.runtime import repeats, trace
 from agent_core.runtime.asking import allowed, asks, consult
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.guards import first_loop, made_calls, tripped
 from agent_core.runtime.invoke import Done, failure, invoke
-from agent_core.runtime.restrict import WHY, End, restriction
+from agent_core.runtime.restrict import DELEGATE, WHY, End, Restriction, restriction
 from agent_core.runtime.run import Run
 from agent_core.tools.ask import ASK_USER
 from agent_core.tools.registry import ALIASES
@@ -34,6 +35,7 @@ UNKNOWN_OUTCOME = (
 )
 
 
+FIXED = "This preset has a fixed plan: what it delegates is done. Answer from the results."
 NOBODY = (
     "{tool} needs a person's approval, and nobody can be asked in this run: it was not run. Say what you would do, so "
     "that it can be asked for with ask_user in a conversation first."
@@ -70,13 +72,11 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
         c for c in made_calls(stored, message_row.turn_id) if c not in message_row.message.calls
     ]
     same = run.agent.limits.same_calls
-    loop_at = first_loop(earlier, message_row.message.calls, same)
+    planned = PLAN in message_row.meta
+    loop_at = None if planned else first_loop(earlier, message_row.message.calls, same)
     looped = set() if loop_at is None else {c.id for c in message_row.message.calls[loop_at:]}
     runnable = [call for call in pending if call.id not in looped]
-    limits = restriction(
-        [r for r in stored if r.seq < message_row.seq], message_row.turn_id, run.agent
-    )
-    refusals = limits.refusals(message_row.message.calls)
+    refusals = _limits(run, stored, message_row).refusals(message_row.message.calls)
     new: list[Row] = []
     for calls in _batches(run, runnable):
         new += await _announce(run, [c for c in calls if c.id not in started])
@@ -87,6 +87,19 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
         if call.id in looped:
             new.append(await _refuse(run, call, tripped(same), {"guard": "doom_loop"}))
     return new
+
+
+def _limits(run: Run, rows: Sequence[Row], message_row: Row) -> Restriction:
+    """What bounds the calls of a message: those of a fixed plan nothing but the plan, a model's also the plan."""
+    if PLAN in message_row.meta:
+        return Restriction()
+    limits = restriction(
+        [r for r in rows if r.seq < message_row.seq], message_row.turn_id, run.agent
+    )
+    if run.plan is None or not run.plan.steps:
+        return limits
+    fixed = {c.name: FIXED for c in message_row.message.calls if c.name.startswith(DELEGATE)}
+    return replace(limits, refused=(*limits.refused, *fixed.items()))
 
 
 async def refuse_all(run: Run, calls: Sequence[ToolUse], why: End) -> list[Row]:

@@ -32,7 +32,7 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
-from agent_core.runtime import accept, internal, paying, trace
+from agent_core.runtime import accept, internal, paying, planned, trace
 from agent_core.runtime.context import Seen, next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
@@ -57,11 +57,17 @@ async def run_agent(run: Run) -> Ended:
     """
     rows = list(await run.journal.rows())
     turn = run.journal.turn_id
+    planned.regrant(run, rows)
     while True:
         await _finish_calls(run, rows)
         if _over_budget(run, rows):
             return _ended(run, rows, None, "over_budget")
         await _steer(run, rows)
+        step = await planned.go_on(run, rows)
+        if isinstance(step, Ended):
+            return step
+        if step:
+            continue
         if note := internal.nudge(run, rows, used(rows, turn).usd):
             rows += await run.journal.append([note])
         finished = with_new_ids(await _call_model(run, rows), rows)

@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.output import Verdict
 from agent_core.runtime.run import Language
 from agent_core.runtime.team import Status
@@ -80,6 +81,7 @@ def _failed(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
     ended = [
         (asked.get(row.ref, 0), row.meta["delegation"]) for row in rows if "delegation" in row.meta
     ]
+    yield from _broken(rows)
     for seq, entry in ended:
         done_later = any(
             other["agent"] == entry["agent"] and other["status"] == Status.COMPLETED and later > seq
@@ -87,6 +89,16 @@ def _failed(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         )
         if entry["status"] != Status.COMPLETED and not done_later:
             yield entry
+
+
+def _broken(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+    """Delegations of a fixed plan that could not even be made: no model has heard of them to do otherwise."""
+    failed = {r.ref for r in rows if r.kind is RowKind.RESULT and "delegation" not in r.meta}
+    for row in rows:
+        if row.kind is RowKind.ASSISTANT and PLAN in row.meta:
+            for made, call in row.meta[PLAN]["calls"].items():
+                if made in failed and call["agent"]:
+                    yield {"agent": call["agent"], "status": Status.ERROR}
 
 
 def _name(entry: dict[str, Any], language: Language) -> str:

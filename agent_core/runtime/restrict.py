@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.team import Agent
 from agent_core.tools.ask import ASK_USER
@@ -65,9 +66,12 @@ class Restriction:
 
 
 def rounds(rows: Sequence[Row], turn_id: int) -> int:
-    """How many tool rounds this turn has had."""
+    """How many tool rounds this turn has had; those of a fixed plan are none of the model's."""
     return sum(
-        row.turn_id == turn_id and row.kind is RowKind.ASSISTANT and bool(row.message.calls)
+        row.turn_id == turn_id
+        and row.kind is RowKind.ASSISTANT
+        and bool(row.message.calls)
+        and PLAN not in row.meta
         for row in rows
     )
 
@@ -76,7 +80,8 @@ def restriction(rows: Sequence[Row], turn_id: int, agent: Agent) -> Restriction:
     """What the rows of this turn leave allowed."""
     mine = [row for row in rows if row.turn_id == turn_id]
     most = agent.limits.tool_calls
-    left = None if most is None else max(0, most - len(made_calls(mine, turn_id)))
+    own = [row for row in mine if PLAN not in row.meta]
+    left = None if most is None else max(0, most - len(made_calls(own, turn_id)))
     outcomes = [row.meta["delegation"] for row in mine if "delegation" in row.meta]
     ended = _ended(mine, turn_id, agent, left, outcomes)
     if ended:

@@ -13,6 +13,7 @@ from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, Journal, Model
+from agent_core.runtime.flow import Plan
 from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.rehearsal import Stage
 from agent_core.runtime.team import Agent
@@ -57,7 +58,8 @@ class Run:
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
     for one call that a person approved, by call id. `alive` is called when a model call or a tool
     is done (watchdog.py). `model_for` gives a model by name; `switched` tells, for the turn as a whole, why another
-    model answered (paying.py). `stage` ends attempts of delegations as a test wants (rehearsal.py).
+    model answered (paying.py). `plan` are the inputs and the fixed steps of a supervisor's run (planned.py).
+    `stage` ends attempts of delegations as a test wants (rehearsal.py).
     """
 
     agent: Agent
@@ -84,6 +86,7 @@ class Run:
     alive: Callable[[], None] = lambda: None
     model_for: Callable[[str], Model] | None = None
     switched: list[BudgetExceeded] = field(default_factory=list)
+    plan: Plan | None = None
     stage: Stage | None = None
 
     def left(self) -> float:

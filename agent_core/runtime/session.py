@@ -20,7 +20,8 @@ from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.aliases import aliased
 from agent_core.runtime.context import compact_now, problem_of
-from agent_core.runtime.delegate import delegate_tools
+from agent_core.runtime.delegate import delegate_tools, desks_of, plan_of
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.internal import put_away
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice, shortened
@@ -104,8 +105,12 @@ class Turn:
             model_for=self._services.model,
             stage=self._services.stage,
         )
-        delegates = delegate_tools(team, run, self._services.registry, self._services.model)
-        run.tools = whitelist(self._services.registry, agent.tools, delegates)
+        desks = desks_of(team, run, self._services.registry, self._services.model)
+        run.plan = plan_of(team, desks)
+        direct = whitelist(self._services.registry, agent.tools, [])
+        # A plan delegates by itself; its calls stay in the transcript, which some providers take only beside tools.
+        hidden = bool(team.flow and direct)
+        run.tools = direct | ({} if hidden else {t.name: t for t in delegate_tools(desks)})
         return run
 
     @property
@@ -304,8 +309,9 @@ class Turn:
         ended: Ended | None = None,
         error_id: str | None = None,
     ) -> None:
-        paid = None if ended is None or ended.message is None else ended.last_usage
-        model = "" if ended is None else ended.model
+        called = ended is not None and ended.message is not None and ended.model != PLAN
+        paid = ended.last_usage if ended is not None and called else None
+        model = ended.model if ended is not None and called else ""
         stored = await self._journal.rows()
         if hidden := put_away(self._run, stored):
             await self._journal.append([], checkpoints=hidden)

@@ -12,6 +12,7 @@ from typing import Any, Literal
 from agent_core.budget.pots import OwnPots, nano
 from agent_core.ports import Price
 from agent_core.runtime.expect import Require
+from agent_core.runtime.flow import Input, Step
 
 NextAction = Literal[
     "use_result",
@@ -195,6 +196,8 @@ class Team:
     pots that the preset writes; they nest within those of the settings. `models` are its aliases that have a price or
     fallbacks, each as the models that answer, in order; an agent's `model` may name one.
 
+    `flow` is a fixed plan that stands in for the supervisor's delegating; `inputs` are checked before anything runs.
+
     For each agent `x` the supervisor has a tool `delegate_to_x`; `supervisor.tools` names its
     direct tools.
     """
@@ -207,6 +210,8 @@ class Team:
     title: str = ""
     description: str = ""
     context_policy: str = ""
+    flow: tuple[Step, ...] = ()
+    inputs: tuple[Input, ...] = ()
     budget: OwnPots = field(default_factory=OwnPots)
     models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
     data: DataRules = field(default_factory=DataRules)

@@ -67,8 +67,6 @@ USES = {
     "data.sources": "data: {sources: [bundled]}",
     "data.as_of={{*": 'inputs: {day: {type: date}}\ndata: {as_of: "{{ inputs.day }}"}',
     "evals": "evals: [{name: x, expect: {status: completed}}]",
-    "flow": AGENT.replace(", %s", "") + "\nflow: [{delegate: a}]",
-    "inputs": "inputs: {day: {type: date}}",
     "mcp": "mcp: {files: {command: [serve]}}",
     "routes": "routes: [{match: hello, tools: [chart]}]",
     "scenes": "scenes: [{match: hello, text: Be kind.}]",
