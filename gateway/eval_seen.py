@@ -8,6 +8,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from agent_core.runtime import grounding
+from agent_core.runtime.flow import PLAN
 from agent_core.runtime.numbers import held
 from agent_core.runtime.outcome import denied_call
 from agent_core.runtime.output import parse, read
@@ -145,7 +146,14 @@ def _ended(run: _Run, reason: str) -> str:
         return Status.CANCELLED
     if reason not in {"done", "stop_and_report"}:
         return Status.OVER_BUDGET if reason == "over_budget" else Status.ERROR
-    return _answered(run, lacks=any(_lacks(e) for e in final if e["status"] != Status.COMPLETED))
+    lacks = any(_lacks(e) for e in final if e["status"] != Status.COMPLETED)
+    return _answered(run, lacks=lacks or _planned(run) not in {"", Status.COMPLETED})
+
+
+def _planned(run: _Run) -> str:
+    """The status of the turn's fixed plan, "" for none."""
+    notes = (r.meta[PLAN] for r in run.own if r.turn_id == run.turn_id and PLAN in r.meta)
+    return str(next((note["status"] for note in notes if "status" in note), ""))
 
 
 def _answered(run: _Run, *, lacks: bool) -> str:

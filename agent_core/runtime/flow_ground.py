@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_core.runtime.flow import Value, Values, filled, look
+from agent_core.runtime.flow import Value, Values, filled, look, shown
 from agent_core.runtime.inputs import written
 from agent_core.runtime.team import Status
 
@@ -61,7 +61,8 @@ class Result:
 class Ground:
     """What a plan is carried out on.
 
-    `words` are the person's; `titles` the agents' names for people; `handed` whose results an agent is given anyway.
+    `words` are the person's; `titles` the agents' names for people; `handed` whose results an agent is given anyway;
+    `given` the inputs that are no defaults.
     """
 
     values: Values
@@ -70,12 +71,13 @@ class Ground:
     zh: bool = False
     titles: Mapping[str, str] = field(default_factory=dict)
     handed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    given: Values = field(default_factory=dict)
 
     def task(self, text: str, item: str | None = None) -> str:
         """A step's own words with its inputs, or what the person asked for."""
         if text:
             return filled(text, self.values, item)
-        given = {name: value for name, value in self.values.items() if value is not None}
+        given = {n: v for n, v in self.given.items() if v and shown(v) not in self.words}
         about = written({**given, **({} if item is None else {"item": item})})
         return "\n\n".join(filter(None, (self.words, about))) or "Do your part."
 

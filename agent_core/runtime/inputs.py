@@ -121,9 +121,9 @@ def _implied(one: Input, inputs: Sequence[Input], words: str) -> Value:
     if one.kind == "text":
         return words.strip() or None if alone and one.required and one.default is None else None
     if one.kind == "symbols":
-        found = list(symbols.ids(words)) if alone else []
+        found = list(symbols.ids(_without_choices(inputs, words))) if alone else []
         return found if found and _few(one, found) else None
-    named = _named(one, words) if alone else []
+    named = _named(one, _without_choices(inputs, words)) if alone else []
     return named[0] if len(named) == 1 else None
 
 
@@ -135,9 +135,19 @@ def _named(one: Input, words: str) -> list[str]:
     return [day for day in days if _is_day(day)]
 
 
+def _without_choices(inputs: Sequence[Input], words: str) -> str:
+    """The words without those that name a choice: a horizon of 3m is no share of 3M."""
+    for choice in (choice for one in inputs for choice in one.choices):
+        words = re.sub(_word(choice), " ", words, flags=re.IGNORECASE)
+    return words
+
+
+def _word(choice: str) -> str:
+    return rf"(?<![A-Za-z0-9_]){re.escape(choice)}(?![A-Za-z0-9_])"
+
+
 def _stands(choice: str, words: str) -> bool:
-    pattern = rf"(?<![A-Za-z0-9_]){re.escape(choice)}(?![A-Za-z0-9_])"
-    return re.search(pattern, words, re.IGNORECASE) is not None
+    return re.search(_word(choice), words, re.IGNORECASE) is not None
 
 
 def _few(one: Input, found: Sequence[str]) -> bool:

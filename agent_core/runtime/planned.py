@@ -209,7 +209,14 @@ async def _ground(run: Run, plan: Plan, rows: Sequence[Row]) -> Ground:
         zh=run.person.language == "zh",
         titles=plan.titles,
         handed=plan.handed,
+        given=_given(plan),
     )
+
+
+def _given(plan: Plan) -> dict[str, Any]:
+    """The inputs that somebody chose: a default is told by the prompts that want it."""
+    values = plan.values or {}
+    return {o.name: values.get(o.name) for o in plan.inputs if values.get(o.name) != o.default}
 
 
 async def _done(run: Run, agent: str, result: ToolResult, entry: Mapping[str, Any] | None) -> Done:

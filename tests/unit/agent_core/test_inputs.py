@@ -20,6 +20,7 @@ LIVE = Input("live", "boolean", default=False)
     [
         ("GOOG", {"symbol": "GOOG", "horizon": "3m"}),
         ("is apple a buy over 12m?", {"symbol": "AAPL", "horizon": "12m"}),
+        ("is apple a buy over 3m?", {"symbol": "AAPL", "horizon": "3m"}),
         ("symbol = MSFT; horizon: 1M", {"symbol": "MSFT", "horizon": "1m"}),
         ("谷歌，horizon：12m", {"symbol": "GOOG", "horizon": "12m"}),
         ("symbol=GOOG horizon=1m", {"symbol": "GOOG", "horizon": "1m"}),
