@@ -37,10 +37,21 @@ def answer(asks: Sequence[Ask], turn: Turn) -> str:
     before = list(_before(understood, turn, language))
     body = [*_from_agents(turn, language, facts), *report(turn, understood, language, facts)]
     body += _errors(turn, understood, language)
-    parts = [*before, *body] if before or body else [say(language, "nothing")]
+    parts = [*before, *_once(body)] if before or body else [say(language, "nothing")]
     if facts:
         parts.append(say(language, "disclaimer"))
     return "\n\n".join([*parts, _last_line(language, facts)])
+
+
+def _once(sections: Sequence[str]) -> Iterator[str]:
+    """The sections without paragraphs that stood in an earlier one: several agents may report the same figures."""
+    told: set[str] = set()
+    for section in sections:
+        paragraphs = section.split("\n\n")
+        new = [words for words in paragraphs if words not in told]
+        told.update(paragraphs)
+        if new:
+            yield "\n\n".join(new)
 
 
 def _handed_over(turn: Turn, language: Language) -> str:

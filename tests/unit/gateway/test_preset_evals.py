@@ -247,4 +247,5 @@ def test_every_shipped_case_passes_without_a_key(swarmgate: Command) -> None:
     rows = swarmgate.json("presets", "eval")
     failed = {row["id"]: row["shortfalls"] for row in rows if not row["passed"]}
     assert failed == {}
-    assert {row["preset"] for row in rows} >= {"research-desk", "solo", "trading-desk"}
+    shipped = {"research-desk", "single-stock", "solo", "trading-desk"}
+    assert {row["preset"] for row in rows} == shipped

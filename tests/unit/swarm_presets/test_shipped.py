@@ -21,7 +21,7 @@ def teams() -> dict[str, Team]:
 
 
 def test_shipped_presets_are_these(teams: dict[str, Team]) -> None:
-    assert {"research-desk", "solo", "trading-desk"} <= teams.keys()
+    assert set(teams) == {"research-desk", "single-stock", "solo", "trading-desk"}
     assert load_folder(tools=TOOLS).abstract == {"desk-base"}
 
 
@@ -52,6 +52,17 @@ def test_solo_works_alone(teams: dict[str, Team]) -> None:
     assert set(solo.supervisor.tools) == TOOLS
     assert solo.supervisor.limits.tool_rounds == 15
     assert len(solo.supervisor.tools) <= 14
+
+
+def test_single_stock_is_a_fixed_plan(teams: dict[str, Team]) -> None:
+    """Guide "presets" 9.3: facts, a debate, a vote where the judge is unsure, and the answer."""
+    stock = teams["single-stock"]
+    assert [step.id for step in stock.flow][:3] == ["collect", "argue", "settle"]
+    assert list(stock.agents) == ["facts", "bull", "bear", "judge"]
+    assert [one.name for one in stock.inputs] == ["symbol", "horizon"]
+    assert stock.agents["judge"].tools == ()
+    assert stock.agents["bull"].prompt != stock.agents["bear"].prompt
+    assert stock.agents["bear"].policy[Status.ERROR].next_action == "use_partial"
 
 
 def bounds(limits: Limits) -> tuple[float, float, int, int, int]:
