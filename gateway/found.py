@@ -1,6 +1,6 @@
 """What was found for a message before its turn begins."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from agent_core.types import Context
@@ -16,3 +16,7 @@ class Found:
     item_id: int
     contexts: tuple[Context, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
+
+    def beside(self, contexts: tuple[Context, ...]) -> "Found":
+        """The same with further blocks after those that it has."""
+        return replace(self, contexts=(*self.contexts, *contexts))

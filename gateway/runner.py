@@ -87,6 +87,7 @@ class TurnRunner:
                 self.turns.known,
                 self.turns.asking,
                 found,
+                self.turns.scenes,
             )
             self.turns.pay_ahead(conn, begun)
             return begun

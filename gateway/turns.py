@@ -14,9 +14,10 @@ from agent_core.compaction.view import View
 from agent_core.errors import Fenced, Reload
 from agent_core.ports import Clock, Transcriber
 from agent_core.runtime.run import Person
+from agent_core.runtime.scenes import brought
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
-from agent_core.types import Message, Row
+from agent_core.types import Context, Message, Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
 from channels.types import Address, Button, Step
@@ -223,6 +224,11 @@ class Turns:
         if self.groups.is_lite(lane.address, private=lane.private):
             return self.teams.lite(self.services.registry)
         return self.teams.find(lane.preset)
+
+    def scenes(self, lane: Lane, words: str) -> tuple[Context, ...]:
+        """What the preset of a conversation adds to the context of a message with these words."""
+        team = self._team(lane)
+        return tuple(Context(text) for text in brought(team.scenes, words)) if team else ()
 
     def preset(self, lane: Lane) -> str:
         """The name of the preset that a conversation uses."""

@@ -23,6 +23,7 @@ from swarm_presets.aliases import Aliases
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.pots import own_pots, run_time
+from swarm_presets.routes import routed, scenes
 from swarm_presets.schema import PresetFile
 from swarm_presets.schema_rules import DataPart
 from swarm_presets.schema_workers import (
@@ -57,7 +58,9 @@ def compile_team(tree: Mapping) -> Team:
     # The run lasts as long as its supervisor.
     time = min(lead.limits.time, run_time(preset.budgets))
     supervisor = replace(lead, require=require(preset.require), limits=within(lead.limits, time))
-    supervisor = _same_calls(supervisor, same)
+    supervisor = replace(
+        _same_calls(supervisor, same), prompt=routed(supervisor.prompt, preset.routes)
+    )
     agents = {
         name: _same_calls(_agent(name, part, models, supervisor, tree), same)
         for name, part in (preset.agents or {}).items()
@@ -77,6 +80,7 @@ def compile_team(tree: Mapping) -> Team:
         budget=own_pots(preset.budgets, models.name),
         models=models.uses(),
         data=_data(preset.data),
+        scenes=scenes(preset.scenes),
     )
 
 

@@ -13,6 +13,7 @@ from agent_core.budget.pots import OwnPots, nano
 from agent_core.ports import Price
 from agent_core.runtime.expect import Require
 from agent_core.runtime.flow import Input, Step
+from agent_core.runtime.scenes import Scene
 
 NextAction = Literal[
     "use_result",
@@ -215,6 +216,7 @@ class Team:
     budget: OwnPots = field(default_factory=OwnPots)
     models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
     data: DataRules = field(default_factory=DataRules)
+    scenes: tuple[Scene, ...] = ()
 
     def plain_models(self, word: str) -> tuple[str, ...]:
         """The plain names of the models that may answer for an alias, or for a name that is none."""

@@ -10,7 +10,7 @@ from agent_core.assembly.sections import author_line, own_words, runtime_note, s
 from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
-from agent_core.types import Block, Checkpoint, Message, NewRow, Row, RowKind, Text
+from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, RowKind, Text
 from gateway import albums, conversation, identity, inbox, memory_signals, questions
 from gateway.conversation import Lane
 from gateway.draft import Draft
@@ -88,13 +88,15 @@ def begin(
     known: Callable[[str], Sequence[Row]] = lambda _: (),
     asking: Container[str] = _EVERY,
     found: Found | None = None,
+    scenes: Callable[[Lane, str], tuple[Context, ...]] = lambda _lane, _words: (),
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
     `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first.
 
     `known` gives rows of a session that are in memory already: a transcript never changes, so only
-    what came after them is read. `found` is what was recalled for the message that comes next.
+    what came after them is read. `found` is what was recalled for the message that comes next, `scenes` what its
+    preset brings for its words.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
@@ -106,6 +108,8 @@ def begin(
     if item.status == InboxStatus.IN_TURN:
         return _go_on(conn, lane, item, person)
     way = route(item.text, item.kind)
+    if way.to == "turn" and (shown := scenes(lane, item.text)):
+        found = (found or Found(item.id)).beside(shown)
     if late.ends_waiting(way) and conversation_id in asking:
         letters = late.park(conn, lane, now)
         begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found)

@@ -7,9 +7,11 @@ from pathlib import Path
 from agent_core.models.scripted import Answer
 from agent_core.models.tokens import mixed
 from agent_core.ports import ModelRequest
+from agent_core.runtime.scenes import Scene, brought
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolOutput, tool
+from agent_core.types import Context
 from gateway.db import Database
 from swarm_presets.loader import load_folder
 from swarm_presets.plan import plan
@@ -152,3 +154,45 @@ def test_a_day_that_does_not_exist_is_refused(tmp_path: Path) -> None:
     (tmp_path / "desk.yaml").write_text(text)
     problems = load_folder(tmp_path, tools=TOOLS).problems
     assert "`2026-02-30` is no day" in [p.message for p in problems]
+
+
+@on_sqlite
+async def test_a_scene_stands_in_the_context_of_its_message_alone(
+    db: Database, tmp_path: Path
+) -> None:
+    """`scenes`: never in the system text, and not beside a message that does not have the words."""
+    text = """
+supervisor: {tools: [echo]}
+scenes: [{match: [earnings, 财报], text: Check the date of the report.}]
+"""
+    async with House(db, list(map(Answer, "abc")), the_team=compiled(tmp_path, text)) as home:
+        await home.ask("what about the Earnings of GOOG?")
+        await home.ask("and AAPL?")
+        await home.ask("它的财报呢")
+        requests = home.model.requests
+    beside = [
+        [b.text for b in message.blocks if isinstance(b, Context) and "report" in b.text]
+        for message in requests[-1].messages
+        if message.role == "user"
+    ]
+    assert beside == [["Check the date of the report."], [], ["Check the date of the report."]]
+    assert not any("report" in request.system for request in requests)
+    assert len({request.system for request in requests}) == 1
+
+
+def test_a_scene_is_found_by_whole_words() -> None:
+    scenes = (Scene(("cat", "猫"), "one"), Scene(("Dog food",), "two"))
+    assert brought(scenes, "a catalogue of dog foods") == ()
+    assert brought(scenes, "Cat, and DOG FOOD!") == ("one", "two")
+    assert brought(scenes, "小猫咪") == ("one",)
+
+
+def test_routes_are_static_system_text(tmp_path: Path) -> None:
+    text = """
+supervisor: {prompt: You lead., tools: [echo, slow]}
+routes: [{match: [screen, 选股], tools: [echo, slow]}]
+"""
+    assert compiled(tmp_path, text).supervisor.prompt == (
+        "You lead.\n\nWhere a request fits one of these, work in this order:\n"
+        "- “screen”, “选股”: `echo`, then `slow`"
+    )
