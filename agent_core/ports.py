@@ -8,9 +8,10 @@ cancellation does.
 
 import datetime as dt
 from collections.abc import AsyncIterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol, runtime_checkable
 
+from agent_core.approvals import Rule
 from agent_core.types import (
     ArtifactRef,
     Checkpoint,
@@ -182,7 +183,8 @@ class Ask:
     """A question to a person about one call: a choice (`ask`), or a yes to running the call as it stands (`approval`).
 
     `title` is the tool's name for people; `text` and `options` are an `ask_user`'s own (no options: any words will do);
-    `agent` names a sub-agent.
+    `agent` names a sub-agent. `rules` are all that name the tool, `values` the arguments with defaults filled in, which
+    decide which of them hold.
     """
 
     kind: Literal["ask", "approval"]
@@ -194,6 +196,8 @@ class Ask:
     text: str = ""
     options: tuple[str, ...] = ()
     agent: str | None = None
+    rules: tuple[Rule, ...] = ()
+    values: dict[str, Any] = field(default_factory=dict)
 
 
 AskState = Literal["open", "answered", "approved", "denied", "expired", "cancelled", "void"]

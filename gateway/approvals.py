@@ -11,26 +11,27 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
+from agent_core.approvals import kept_for, may_change
 from agent_core.tools.registry import Registry
-from agent_core.tools.spec import ToolFailure
+from agent_core.tools.spec import ToolFailure, ToolSpec
 from channels.types import Author, Inbound, Kind
-from gateway import conversation, identity, inbox, questions
+from gateway import ballot, conversation, identity, inbox, questions, remembered
 from gateway.commands import Asked
 from gateway.conversation import Lane
-from gateway.decided import decided_line, expired_line, rewrite
+from gateway.decided import decided_line, expired_line, rewrite, show_again
 from gateway.draft import Draft
 from gateway.engine.base import Engine
-from gateway.question_words import how_to_edit, listed, parse_lines, value_of, words
+from gateway.question_words import editable, how_to_edit, listed, parse_lines, value_of, words
 from gateway.questions import UNDECIDED, Ticket
 from gateway.router import LATE
 from gateway.sender import Sender
 from gateway.settings_access import Access
-from gateway.tables import Inbox, InboxStatus
+from gateway.tables import InboxStatus
+from gateway.votes import Vote, author_of
 
-_INBOX = Inbox.__table__  # type: ignore[attr-defined]
-BUTTONS = frozenset({"ok", "always", "no", "ask", "edit"})  # "always" needs a preset that allows it
+BUTTONS = frozenset({"ok", "always", "no", "ask", "edit"})
 COMMANDS = frozenset({"approve", "deny"})
 _NUMBERED = re.compile(r"#?(\d{1,18})(?:\s+(.*))?", re.DOTALL)
 Fields = Sequence[tuple[str, str]]
@@ -73,17 +74,35 @@ class Decisions:
         return self.answer(conn, ticket, asked, ticket.options[number - 1])
 
     def _press(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
-        match asked.route.name:
+        name, edition = asked.route.name, asked.route.rest.partition(":")[2]
+        if name != "no" and edition != (str(ticket.edition) if ticket.edition else ""):
+            return Outcome(words("stale", asked.language))
+        match name:
             case "ok":
-                return decide(conn, ticket, asked, "approved")
+                return self._yes(conn, ticket, asked)
+            case "always" if kept_for(ticket.rules) != "never":
+                return self._yes(conn, ticket, asked, keep=True)
             case "no":
                 return decide(conn, ticket, asked, "denied")
-            case "edit" if inbound.kind is Kind.FORM:
-                return self._edited(conn, ticket, asked, inbound.fields)
             case "edit":
-                return Outcome(how_to_edit(ticket.id, ticket.args, asked.language), aloud=True)
+                return self._edit(conn, ticket, asked, inbound)
             case _:
                 return Outcome(words("gone", asked.language))
+
+    def _edit(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
+        """The filled form; or, where there are no dialogs, how to send other values."""
+        if inbound.kind is Kind.FORM:
+            return self._edited(conn, ticket, asked, inbound.fields)
+        fields = editable(ticket.asked)
+        if not fields:
+            return Outcome(words("gone", asked.language))
+        return Outcome(how_to_edit(ticket.id, fields, asked.language), aloud=True)
+
+    def _yes(
+        self, conn: Connection, ticket: Ticket, asked: Asked, *, keep: bool = False
+    ) -> Outcome:
+        vote = Vote(asked.person, asked.name, keep)
+        return approve(conn, self.access, ticket, asked, vote)
 
     def command(self, conn: Connection, asked: Asked) -> Outcome:
         """`/approve [ID]`, with `name=value` lines below it to run the call with other values; `/deny [ID]`."""
@@ -94,14 +113,36 @@ class Decisions:
             return Outcome(words("usage", asked.language, name=name))
         if match is None:
             return self._only(conn, asked)
+        if name == "deny" and (taken_back := self._revoke(conn, int(match[1]), asked)):
+            return taken_back
         ticket = self._decidable(conn, match[1], asked)
         if isinstance(ticket, Outcome):
             return ticket
+        return self._said(conn, ticket, asked, lines)
+
+    def _said(
+        self, conn: Connection, ticket: Ticket, asked: Asked, lines: Fields | None = None
+    ) -> Outcome:
+        """A command. Its number does not say which values were seen, so without its own it takes none that changed."""
         if ticket.kind != "approval":
             return Outcome(words("gone", asked.language))
         if lines:
             return self._edited(conn, ticket, asked, lines)
-        return decide(conn, ticket, asked, "denied" if name == "deny" else "approved")
+        if asked.route.name == "deny":
+            return decide(conn, ticket, asked, "denied")
+        if ticket.edition:
+            return Outcome(words("stale", asked.language))
+        return self._yes(conn, ticket, asked)
+
+    def _revoke(self, conn: Connection, number: int, asked: Asked) -> Outcome | None:
+        """Take back a yes that counts for later calls; None where this question has none."""
+        ticket = questions.find(conn, number) if number < 2**63 else None
+        if ticket is None or ticket.status != "answered" or remembered.MARK not in ticket.answer:
+            return None
+        if not (self._is_own(conn, ticket, asked.person) or self._may(conn, ticket, asked.person)):
+            return Outcome(words("not_approver", asked.language))
+        remembered.revoke(conn, ticket.id)
+        return Outcome(words("revoked", asked.language, id=ticket.id))
 
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
         """The one question without options that the next message of this person answers, or None."""
@@ -130,7 +171,8 @@ class Decisions:
         letters: list[tuple[int, Draft]] = []
         dropped: list[int] = []
         for ticket in questions.undecided(conn, asked.lane.id, ("parked",)):
-            if self._may(conn, ticket, asked.person) and questions.settle(
+            mine = self._is_own(conn, ticket, asked.person)
+            if (mine or self._may(conn, ticket, asked.person)) and questions.settle(
                 conn, ticket, "cancelled", asked.now, by=asked.person
             ):
                 dropped.append(ticket.id)
@@ -141,18 +183,30 @@ class Decisions:
     # Shared ------------------------------------------------------------------------------------------------------
 
     def _may(self, conn: Connection, ticket: Ticket, person: str) -> bool:
-        """Who was asked (under any linked identity); for approvals an operator of then who is one still."""
+        """Who was asked (under any linked identity); for approvals an operator of then who is one still.
+
+        Under rules: who these name.
+        """
+        if ticket.rules:
+            return ballot.may_approve(conn, self.access, ticket, person)
         if identity.principal_of(conn, person) == ticket.owner:
             return True
         if person not in ticket.approvers:
             return False
         return self.access.role(person) == "operator" or person == _author(conn, ticket)
 
+    def _is_own(self, conn: Connection, ticket: Ticket, person: str) -> bool:
+        """Whether the call is the person's own: whoever asked may always take it back."""
+        return identity.principal_of(conn, person) == ticket.owner
+
     def _decidable(self, conn: Connection, number: str, asked: Asked) -> Ticket | Outcome:
         """The question of this number, or why this person cannot decide it now."""
         is_number = number.isdecimal() and len(number) < 19
         ticket = questions.find(conn, int(number)) if is_number else None
         if ticket is not None and not self._may(conn, ticket, asked.person):
+            own_no = asked.route.name in {"no", "deny"} and self._is_own(conn, ticket, asked.person)
+            if own_no and ticket.status in UNDECIDED and ticket.expires_at > asked.now:
+                return ticket
             return Outcome(words("not_approver", asked.language))
         if ticket is None or ticket.status not in UNDECIDED or ticket.expires_at <= asked.now:
             return Outcome(words("gone", asked.language))
@@ -174,27 +228,64 @@ class Decisions:
             ids = [t.id for t in mine]
             said = words("which", asked.language, ids=listed(ids), name=name, first=ids[0])
             return Outcome(said)
-        return decide(conn, mine[0], asked, "denied" if name == "deny" else "approved")
+        return self._said(conn, mine[0], asked)
 
     def _edited(self, conn: Connection, ticket: Ticket, asked: Asked, fields: Fields) -> Outcome:
         """Other arguments than were asked for: validated again, and shown as what was approved (TGV-4)."""
         spec = self.registry.get(ticket.tool)
         if spec is None:
             return Outcome(words("gone", asked.language))
-        properties: Any = spec.parameters.get("properties", {})
-        args = dict(ticket.args)
-        for name, text in fields:
-            is_text = (
-                isinstance(args.get(name), str) or properties.get(name, {}).get("type") == "string"
-            )
-            value = value_of(text)
-            args[name] = text if is_text and not isinstance(value, str) else value
+        args = _changed(spec, ticket.wanted, fields)
         try:
-            spec.check(args)
+            if ticket.rules:
+                _check_changes(ticket, args, asked)
+            values = spec.check(args).model_dump(mode="json")
         except ToolFailure as e:
             return Outcome(words("bad_edit", asked.language, problem=e), aloud=True)
-        changed = {"args": args} if args != ticket.args else {}
-        return decide(conn, ticket, asked, "approved", changed)
+        if not ticket.rules:
+            changed = {"args": args} if args != ticket.args else {}
+            return decide(conn, ticket, asked, "approved", changed)
+        if args == ticket.wanted:
+            return self._yes(conn, ticket, asked)
+        edited = ballot.change(conn, ticket, args, values, asked.now)
+        if edited is None:
+            return Outcome(words("gone", asked.language))
+        return self._yes(conn, edited, asked)
+
+
+def _changed(spec: ToolSpec, before: dict[str, Any], fields: Fields) -> dict[str, Any]:
+    """The arguments with what a person typed in."""
+    properties: Any = spec.parameters.get("properties", {})
+    args = dict(before)
+    for name, text in fields:
+        is_text = (
+            isinstance(args.get(name), str) or properties.get(name, {}).get("type") == "string"
+        )
+        value = value_of(text)
+        args[name] = text if is_text and not isinstance(value, str) else value
+    return args
+
+
+def _check_changes(ticket: Ticket, args: dict[str, Any], asked: Asked) -> None:
+    """Raise ToolFailure for a change of something that the rules do not let an approver change."""
+    shown = ticket.asked.values | ticket.wanted
+    for name, value in args.items():
+        if value != shown.get(name) and name not in may_change(ticket.rules):
+            raise ToolFailure(words("fixed", asked.language, name=name))
+
+
+def approve(conn: Connection, access: Access, ticket: Ticket, asked: Asked, vote: Vote) -> Outcome:
+    """One person's yes: it decides where no rule asks for another one. Whether the person may was judged before."""
+    if not ticket.rules:
+        return decide(conn, ticket, asked, "approved")
+    tally = ballot.cast(conn, access, ticket, vote)
+    if tally is None:
+        return Outcome(words("gone", asked.language))
+    if not tally.missing:
+        return decide(conn, tally.ticket, asked, "approved", tally.answer)
+    line = words("so_far", ticket.language, names=tally.names, count=tally.missing)
+    letters = show_again(conn, tally.ticket, line, asked.now)
+    return Outcome(words("taken", asked.language), letters=tuple(letters))
 
 
 def decide(
@@ -222,7 +313,9 @@ def decide(
     late = before == "parked" and verdict != "denied"
     if late:
         _come_back(conn, ticket, asked.now)
-    line = decided_line(ticket, verdict, asked.name or asked.person, answer)
+    whole = ticket.answer | answer
+    given = ballot.names_of(whole.get("votes", ())) if verdict == "approved" else ""
+    line = decided_line(ticket, verdict, given or asked.name or asked.person, whole)
     letters = rewrite(conn, ticket, line, asked.now)
     wake = (ticket.conversation_id, ticket.owner) if late or before == "open" else None
     return Outcome(words("taken", asked.language), letters=tuple(letters), wake=wake)
@@ -237,9 +330,7 @@ def carry_out(outcome: Outcome, senders: Sender, engine: Engine) -> None:
 
 
 def _author(conn: Connection, ticket: Ticket) -> str:
-    """Who wrote what began the turn that asked (a turn's id is that of its first inbox row)."""
-    query = select(_INBOX.c.author).where(_INBOX.c.id == ticket.turn_id)
-    return conn.execute(query).scalar() or ticket.owner
+    return author_of(conn, ticket.turn_id, ticket.owner)
 
 
 def _come_back(conn: Connection, ticket: Ticket, now: dt.datetime) -> None:

@@ -13,14 +13,16 @@ from sqlalchemy import Connection, select
 
 from agent_core.ports import Clock
 from gateway import conversation, questions
-from gateway.approvals import Outcome, carry_out, decide
+from gateway.approvals import Outcome, approve, carry_out, decide
 from gateway.commands import Asked
 from gateway.db import Database
 from gateway.engine.base import Engine
 from gateway.questions import UNDECIDED, Ticket
 from gateway.router import Route
 from gateway.sender import Sender
+from gateway.settings_access import Access
 from gateway.tables import Question
+from gateway.votes import Vote
 
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 
@@ -45,7 +47,9 @@ def listing(conn: Connection, now: dt.datetime) -> list[dict[str, Any]]:
             "status": row.status,
             "owner": row.owner,
             "tool": row.tool,
-            "args": json.loads(row.args),
+            "args": _wanted(row),
+            "needs": [_need(rule) for rule in json.loads(row.answer).get("rules", ())],
+            "yes": [vote["person"] for vote in json.loads(row.answer).get("votes", ())],
             "conversation": row.conversation_id,
             "session": row.session_id,
             "approvers": json.loads(row.approvers),
@@ -56,8 +60,25 @@ def listing(conn: Connection, now: dt.datetime) -> list[dict[str, Any]]:
     ]
 
 
-def rule(conn: Connection, number: int, verdict: str, who: str, now: dt.datetime) -> Ruling:
-    """Decide one approval; `verdict` is approved or denied, `who` the operator's name on this machine."""
+def _wanted(row: Any) -> dict[str, Any]:
+    """The arguments as they stand, perhaps changed by an approver."""
+    args: dict[str, Any] = json.loads(row.answer).get("args") or json.loads(row.args)
+    return args
+
+
+def _need(rule: dict[str, Any]) -> str:
+    """One rule in short, such as `2 of role:pm, admin, not the requester`."""
+    but = ", not the requester" if rule["not_requester"] else ""
+    return f"{rule['quorum']} of {', '.join(rule['by'])}{but}"
+
+
+def rule(
+    conn: Connection, number: int, verdict: str, who: str, now: dt.datetime, access: Access
+) -> Ruling:
+    """Decide one approval; `verdict` is approved or denied, `who` the operator's name on this machine.
+
+    Where rules want several people, the operator's yes is one of them.
+    """
     ticket = _held(conn, number)
     refused = _refusal(ticket, number, now)
     if refused or ticket is None:
@@ -66,7 +87,15 @@ def rule(conn: Connection, number: int, verdict: str, who: str, now: dt.datetime
     if lane is None:
         return Ruling(False, f"the conversation of question {number} is gone")
     asked = Asked(lane, f"terminal:{who}", ticket.language, Route("at_once"), now, name=who)
-    outcome = decide(conn, ticket, asked, verdict)
+    if verdict != "approved":
+        outcome = decide(conn, ticket, asked, verdict)
+    else:
+        vote = Vote(asked.person, who, local=True)
+        outcome = approve(conn, access, ticket, asked, vote)
+    after = questions.find(conn, number)
+    if after is None or after.status != "answered":
+        said = f"question {number}: this yes is counted, and others are needed; see: swarmgate approvals list --json"
+        return Ruling(False, said, outcome)
     return Ruling(True, f"question {number} is {verdict}: {ticket.tool}", outcome)
 
 
@@ -105,10 +134,13 @@ class LocalDesk:
     clock: Clock
     senders: Sender
     engine: Engine
+    access: Access = field(default_factory=Access)
 
     async def decide(self, number: int, verdict: str, who: str) -> tuple[bool, str]:
         """See `rule`. The turn goes on at once."""
         now = self.clock.now()
-        ruling = await self.db.write(lambda conn: rule(conn, number, verdict, who, now))
+        ruling = await self.db.write(
+            lambda conn: rule(conn, number, verdict, who, now, self.access)
+        )
         carry_out(ruling.outcome, self.senders, self.engine)
         return ruling.done, ruling.said

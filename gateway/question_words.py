@@ -6,9 +6,11 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from agent_core.approvals import in_order, kept_for, may_change
 from agent_core.ports import Ask
 from channels.types import Button, Field, Form
 from gateway.identity import Language
+from gateway.votes import named
 
 MAX_FIELDS = 5  # Discord: a dialog has at most five inputs
 MAX_VALUE = 4_000  # Discord: characters of one input
@@ -35,6 +37,10 @@ _WORDS: dict[str, tuple[str, str]] = {
         "请直接发消息回答，{minutes} 分钟后失效。",
     ),
     "approve": ("Approve", "批准"),
+    "keep_never": ("", ""),
+    "keep_run": ("Always in this turn", "本轮总是"),
+    "keep_session": ("Always in this session", "本会话总是"),
+    "keep_always": ("Always", "总是"),
     "edit": ("Edit", "修改"),
     "deny": ("Deny", "拒绝"),
     "run_edited": ("Approve with these values", "按此修改并批准"),
@@ -52,6 +58,28 @@ _WORDS: dict[str, tuple[str, str]] = {
     ),
     "ask_expired": ("⌛ Expired without an answer.", "⌛ 已过期，未得到回答。"),
     "was_cancelled": ("⏹ Cancelled.", "⏹ 已取消。"),
+    "kept": (
+        "The very same call needs no further yes; /deny {id} takes that back.",
+        "完全相同的调用不再询问；用 /deny {id} 可撤回。",
+    ),
+    "revoked": (
+        "Taken back: the yes to question {id} no longer counts for later calls.",
+        "已撤回：问题 {id} 的批准不再适用于以后的调用。",
+    ),
+    "also": ("Further arguments: {names}.", "其他参数：{names}。"),
+    "needs": ("Needs a yes of: {who}{many}.", "需要批准：{who}{many}。"),
+    "people": (", {count} different people", "，共 {count} 人"),
+    "asked_by": ("Asked for by `{owner}`.", "提出者：`{owner}`。"),
+    "elsewhere": (
+        "This is decided elsewhere by those named above; it goes on here afterwards.",
+        "由上述人员在别处决定，之后在此继续。",
+    ),
+    "so_far": ("✅ Yes of {names}; {count} more needed.", "✅ {names}已批准，还需 {count} 人。"),
+    "stale": (
+        "The values were changed meanwhile: decide with the buttons below the new ones.",
+        "参数已被修改，请用新参数下方的按钮决定。",
+    ),
+    "fixed": ("{name} may not be changed", "不可修改 {name}"),
     "taken": ("Recorded.", "已记录。"),
     "gone": ("This question is no longer open.", "这个问题已不再有效。"),
     "not_approver": (
@@ -89,19 +117,43 @@ def words(code: str, language: Language, /, **values: object) -> str:
     return _WORDS[code][language == "zh"].format(**values)
 
 
-def text_of(ask: Ask, question_id: int, minutes: int) -> str:
+def text_of(ask: Ask, question_id: int, minutes: int, asker: str = "") -> str:
     """The question as Markdown. What a model or a tool call says stands apart from our own words."""
     language, agent = ask.language, ask.agent
     code = ask.kind if agent is None else f"{ask.kind}_agent"
     head = words(code, language, id=question_id, title=ask.title, agent=agent)
     if ask.kind == "approval":
-        body = arguments(ask.args)
+        body = _call(ask, asker)
         foot = words("valid", language, id=question_id, minutes=minutes)
     else:
         long = [f"{n}. {o}" for n, o in enumerate(ask.options, 1) if len(o) > LABEL_CHARS]
         body = "\n".join([ask.text, "", *long]).strip()
         foot = words("choose" if ask.options else "write", language, minutes=minutes)
     return f"{head}\n\n{body}\n\n{foot}"
+
+
+def _call(ask: Ask, asker: str) -> str:
+    """The call to be judged: by the rules, what is to be read first, and whose yes is needed."""
+    if not ask.rules:
+        return arguments(ask.args)
+    language, first = ask.language, in_order(ask.rules)
+    listed_first = {name: ask.values[name] for name in first if name in ask.values}
+    rest = [name for name in ask.values if name not in listed_first]
+    lines = [arguments(listed_first or ask.values)]
+    if listed_first and rest:
+        lines.append(words("also", language, names=", ".join(f"`{name}`" for name in rest)))
+    for rule in ask.rules:
+        who = named(rule, language)
+        many = words("people", language, count=rule.quorum) if rule.quorum > 1 else ""
+        lines.append(words("needs", language, who=who, many=many))
+    if any(rule.where != "here" for rule in ask.rules):
+        lines.append(words("asked_by", language, owner=asker))
+    return "\n\n".join([lines[0], "\n".join(dict.fromkeys(lines[1:]))])
+
+
+def asked_elsewhere(text: str, language: Language) -> str:
+    """The question where it was asked for, while others decide it elsewhere."""
+    return text.rpartition("\n\n")[0] + "\n\n" + words("elsewhere", language)
 
 
 def arguments(args: Mapping[str, Any]) -> str:
@@ -136,24 +188,40 @@ def value_of(text: str) -> Any:
         return text
 
 
-def buttons_of(ask: Ask, question_id: int) -> tuple[Button, ...]:
-    """Approve, Edit, Deny; or the options."""
+def buttons_of(ask: Ask, question_id: int, edition: int = 0) -> tuple[Button, ...]:
+    """Approve, Always (where the rules allow it), Edit, Deny; or the options.
+
+    `edition` binds the buttons to the arguments that stand above them.
+    """
     language = ask.language
     if ask.kind == "ask":
         return tuple(
             Button(f"{n}. {_clip(option)}", f"ask:{question_id}:{n}")
             for n, option in enumerate(ask.options, 1)
         )
+    number = f"{question_id}:{edition}" if edition else str(question_id)
+    scope = kept_for(ask.rules)
+    always = Button(words(f"keep_{scope}", language), f"always:{number}")
+    fields = editable(ask)
     return (
-        Button(words("approve", language), f"ok:{question_id}", "primary"),
-        *((_edit_button(ask, question_id),) if ask.args else ()),
+        Button(words("approve", language), f"ok:{number}", "primary"),
+        *((always,) if scope != "never" else ()),
+        *((_edit_button(ask, fields, question_id, number),) if fields else ()),
         Button(words("deny", language), f"no:{question_id}", "danger"),
     )
 
 
-def _edit_button(ask: Ask, question_id: int) -> Button:
-    label, data = words("edit", ask.language), f"edit:{question_id}"
-    lines = [(name, shown(value)) for name, value in ask.args.items()]
+def editable(ask: Ask) -> dict[str, Any]:
+    """The arguments that an approver may change, as they stand: all where no rule speaks of it."""
+    if not ask.rules:
+        return ask.args
+    names = may_change(ask.rules)
+    return {name: value for name, value in ask.values.items() if name in names}
+
+
+def _edit_button(ask: Ask, values: Mapping[str, Any], question_id: int, number: str) -> Button:
+    label, data = words("edit", ask.language), f"edit:{number}"
+    lines = [(name, shown(value)) for name, value in values.items()]
     if len(lines) > MAX_FIELDS or any(len(value) > MAX_VALUE for _, value in lines):
         return Button(label, data)
     fields = tuple(Field(name, name[:45], value, len(value) > 80) for name, value in lines)

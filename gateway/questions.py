@@ -9,18 +9,20 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Callable, Collection, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, cast
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, select, update
 
-from agent_core.ports import Answer, Ask, AskState
+from agent_core import approvals
+from agent_core.approvals import Rule
+from agent_core.ports import Ask
 from agent_core.storage.tables import Turn
 from channels.types import Address
-from gateway import outbox, waiting
+from gateway import waiting
 from gateway.draft import Draft
 from gateway.identity import Language
-from gateway.question_words import buttons_of, minutes, text_of
+from gateway.settings_access import Access
 from gateway.tables import Conversation, Inbox, Question
 
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
@@ -28,8 +30,6 @@ _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 
-APPROVAL_VALID = dt.timedelta(minutes=5)  # TGV-6
-ASK_VALID = dt.timedelta(minutes=60)
 UNDECIDED = ("open", "parked")
 
 
@@ -60,18 +60,61 @@ class Ticket:
         """The language in which it was asked."""
         return "zh" if self.answer.get("language") == "zh" else "en"
 
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules that must all be satisfied; none: whoever was asked decides."""
+        return approvals.from_json(self.answer.get("rules", ()))
+
+    @property
+    def ruled(self) -> tuple[Rule, ...]:
+        """The rules that hold for the arguments as they are wanted now; `rules` may have more, from before a change."""
+        rules = approvals.from_json(self.answer.get("all_rules", ()))
+        return approvals.matching(rules, self.answer.get("values", self.wanted))
+
+    @property
+    def edition(self) -> int:
+        """How often an approver has changed the arguments: a button of before decides nothing."""
+        return int(self.answer.get("edition", 0))
+
+    @property
+    def wanted(self) -> dict[str, Any]:
+        """The arguments that a yes means now: those that were asked for, or as an approver has changed them."""
+        args: dict[str, Any] = self.answer.get("args", self.args)
+        return args
+
+    @property
+    def asked(self) -> Ask:
+        """What its message shows, as it stands now."""
+        kept = self.answer
+        return Ask(
+            "ask" if self.kind == "ask" else "approval",
+            self.call_id,
+            self.tool,
+            self.wanted,
+            self.language,
+            title=kept.get("title", self.tool),
+            options=self.options,
+            agent=kept.get("agent"),
+            rules=self.rules,
+            values=kept.get("values", self.wanted),
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Desk:
     """Where the questions of one turn go, and who may answer: `person`, and `operators` for approvals.
 
-    `posted` gets each message once it is committed, and whether it rewrites one that was there before.
+    `posted` gets each message once it is committed, and whether it rewrites one that was there before. `access` says
+    who has which role, `ops_channel` where operators are asked; approvals are bound to `preset`, a digest.
     """
 
     address: Address
     person: str
     operators: Sequence[str]
     posted: Callable[[int, Draft, bool], None]
+    access: Access = field(default_factory=Access)
+    ops_channel: str | None = None
+    preset: str = ""
 
 
 def key_of(question_id: int) -> str:
@@ -84,9 +127,10 @@ def canonical(args: dict[str, Any]) -> str:
     return json.dumps(args, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
 
 
-def digest(tool: str, args: dict[str, Any]) -> str:
-    """What an approval is bound to beside its session and call (TGV-6)."""
-    return hashlib.sha256(f"{tool}\0{canonical(args)}".encode()).hexdigest()
+def digest(tool: str, args: dict[str, Any], preset: str, rules: Sequence[Rule]) -> str:
+    """What an approval is bound to beside its session, turn and call (TGV-6): a change of any of it needs a new yes."""
+    bound = f"{tool}\0{canonical(args)}\0{preset}\0{approvals.digest(rules)}"
+    return hashlib.sha256(bound.encode()).hexdigest()
 
 
 def hold(conn: Connection, conversation_id: str) -> None:
@@ -96,76 +140,6 @@ def hold(conn: Connection, conversation_id: str) -> None:
         conn.execute(
             query.with_for_update(key_share=True)
         )  # an inbox row that was put in refers to it
-
-
-# Asking -------------------------------------------------------------------------------------------
-
-
-def put(
-    conn: Connection,
-    ask: Ask,
-    desk: Desk,
-    *,
-    conversation_id: str,
-    session_id: str,
-    turn_id: int,
-    owner: str,
-    now: dt.datetime,
-) -> tuple[Answer, tuple[int, Draft] | None]:
-    """Ask about a call, once: how the question stands, and its message when it is new."""
-    asked = _of_call(conn, session_id, ask.call_id)
-    if asked is not None:
-        return _standing(asked, ask, turn_id), None
-    valid = ASK_VALID if ask.kind == "ask" else APPROVAL_VALID
-    approvers = [owner, desk.person, *(desk.operators if ask.kind == "approval" else ())]
-    values = {
-        "kind": ask.kind,
-        "conversation_id": conversation_id,
-        "session_id": session_id,
-        "turn_id": turn_id,
-        "call_id": ask.call_id,
-        "owner": owner,
-        "tool": ask.tool,
-        "args": canonical(ask.args),
-        "digest": digest(ask.tool, ask.args),
-        "text": "",
-        "options": json.dumps(ask.options, ensure_ascii=False),
-        "approvers": json.dumps(list(dict.fromkeys(approvers))),
-        "status": "open",
-        "answer": json.dumps({"language": ask.language}),
-        "answered_by": "",
-        "created_at": now,
-        "expires_at": now + valid,
-    }
-    question_id = conn.execute(insert(_QUESTION).returning(_QUESTION.c.id), values).scalar_one()
-    text = text_of(ask, question_id, minutes(valid))
-    conn.execute(update(_QUESTION).where(_QUESTION.c.id == question_id).values(text=text))
-    draft = Draft(
-        turn_id,
-        key_of(question_id),
-        owner,
-        desk.address,
-        text,
-        buttons=buttons_of(ask, question_id),
-    )
-    return Answer("open", question_id), (outbox.put(conn, draft, now), draft)
-
-
-def _standing(ticket: Ticket, ask: Ask, turn_id: int) -> Answer:
-    bound = (ticket.tool, ticket.digest, ticket.turn_id)
-    if bound != (ask.tool, digest(ask.tool, ask.args), turn_id):
-        return Answer("void", ticket.id)
-    if ticket.status != "answered":
-        state = "cancelled" if ticket.status == "parked" else ticket.status
-        return Answer(cast("AskState", state), ticket.id)
-    answer = ticket.answer
-    return Answer(
-        answer["verdict"],
-        ticket.id,
-        by=ticket.answered_by,
-        text=answer.get("text", ""),
-        args=answer.get("args", ticket.args),
-    )
 
 
 # Finding ------------------------------------------------------------------------------------------
@@ -186,7 +160,8 @@ def find(conn: Connection, question_id: int) -> Ticket | None:
     return None if row is None else _ticket(row)
 
 
-def _of_call(conn: Connection, session_id: str, call_id: str) -> Ticket | None:
+def of_call(conn: Connection, session_id: str, call_id: str) -> Ticket | None:
+    """The question about a call, or None."""
     mine = (_QUESTION.c.session_id == session_id, _QUESTION.c.call_id == call_id)
     row = conn.execute(select(_QUESTION).where(*mine)).first()
     return None if row is None else _ticket(row)
@@ -283,13 +258,14 @@ def rehome(
     conn: Connection, ticket: Ticket, session_id: str, turn_id: int, call_id: str
 ) -> dict[str, Any]:
     """Bind an approval that came late to the call of the turn that carries it out; returns that call's arguments."""
-    args: dict[str, Any] = ticket.answer.get("args", ticket.args)
+    args = ticket.wanted
+    rules, preset = ticket.ruled, str(ticket.answer.get("preset", ""))
     values = {
         "session_id": session_id,
         "turn_id": turn_id,
         "call_id": call_id,
         "args": canonical(args),
-        "digest": digest(ticket.tool, args),
+        "digest": digest(ticket.tool, args, preset, rules),
     }
     conn.execute(update(_QUESTION).where(_QUESTION.c.id == ticket.id).values(values))
     return args

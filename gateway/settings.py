@@ -142,7 +142,7 @@ class Settings(Section):
     channels: Channels = Channels()
     groups: Groups = Groups()
     access: Access = Access()
-    ops_channel: Annotated[str | None, only(None), AfterValidator(chat_id)] = None
+    ops_channel: Annotated[str | None, AfterValidator(chat_id)] = None
     sessions: Sessions = Sessions()
     budgets: Budgets = Budgets()
     data: Data = Data()

@@ -40,6 +40,7 @@ from gateway.questions import Desk
 from gateway.reasoning import quoted
 from gateway.redact import Redactor
 from gateway.sender import Sender
+from gateway.settings_access import Access
 from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
 from gateway.team_house import LITE, TeamHouse
@@ -70,7 +71,8 @@ class Turns:
     models: ModelHouse
     senders: Sender
     channel: Callable[[Address], Channel]
-    operators: Sequence[str] = ()
+    access: Access = field(default_factory=Access)
+    ops_channel: str | None = None
     steer: bool = True
     groups: Groups = field(default_factory=Groups)
     asking: AskingLanes = field(default_factory=AskingLanes)
@@ -290,8 +292,16 @@ class Turns:
                 self.asking.add(begun.lane.id)
                 self.asked()
 
-        operators = self.operators
-        return Desk(begun.lane.address, begun.item.author, operators, posted)
+        team = self._team(begun.lane) or self.teams.fallback()
+        return Desk(
+            begun.lane.address,
+            begun.item.author,
+            self.access.operators,
+            posted,
+            self.access,
+            self.ops_channel,
+            team.digest,
+        )
 
     async def _receipt(self, begun: Begun, reply: Draft) -> Receipt:
         receipt = Receipt(self.db, self.clock, reply)

@@ -7,6 +7,7 @@ concluded from it. The last stage counts for running alone, and speaks once noth
 from collections.abc import Iterator
 
 from swarm_presets.cautions import cautions
+from swarm_presets.consent import consent_meaning
 from swarm_presets.enforced import not_enforced
 from swarm_presets.meaning import meaning
 from swarm_presets.meaning_flow import flow_meaning
@@ -35,6 +36,7 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     yield from money_meaning(tree, known)
     yield from unknown_models(tree, known)
     yield from input_meaning(tree)
+    yield from consent_meaning(tree)
     yield from flow_meaning(tree)
     if not is_abstract(tree):
         places = {(p.file, p.line, p.column) for p in unknown}

@@ -20,6 +20,7 @@ from agent_core.runtime.team import (
 )
 from swarm_presets import compile_flow, prompts
 from swarm_presets.aliases import Aliases
+from swarm_presets.consent import ruled
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.pots import own_pots, run_time
@@ -66,7 +67,7 @@ def compile_team(tree: Mapping) -> Team:
         for name, part in (preset.agents or {}).items()
         if part
     }
-    return Team(
+    team = Team(
         name=preset.name,
         digest=_digest(tree, [supervisor, *agents.values()]),
         supervisor=supervisor,
@@ -82,6 +83,7 @@ def compile_team(tree: Mapping) -> Team:
         data=_data(preset.data),
         scenes=scenes(preset.scenes),
     )
+    return ruled(team, preset.approvals)
 
 
 def _supervisor(part: SupervisorPart, models: Aliases, tree: Mapping) -> Agent:

@@ -12,7 +12,6 @@ from swarm_presets.positions import Entry, Leaf, Mapping
 from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
-    "approvals",
     "data.sources",
     "data.as_of={{*",
     "mcp",

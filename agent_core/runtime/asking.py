@@ -8,11 +8,13 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_core.approvals import matching, of_tool
 from agent_core.errors import Waiting
 from agent_core.ports import Answer, Ask
 from agent_core.runtime.run import Run
+from agent_core.runtime.team import Agent
 from agent_core.tools.ask import ASK_USER
-from agent_core.tools.spec import ToolSpec
+from agent_core.tools.spec import ToolFailure, ToolSpec
 from agent_core.types import Message, NewRow, Row, RowKind, ToolUse
 
 APPROVED = "approved"  # key in the meta of the intent row of a call that a person allowed
@@ -25,7 +27,11 @@ EXPIRED = (
     "Say so, and that it may be asked for again."
 )
 CANCELLED = "The question was cancelled; the call was not run."
-VOID = "The approval is for another call; this one was not run."
+VOID = (
+    "The approval is for another call, or the preset has changed since it was asked for; this one was not run. It may "
+    "be asked for again."
+)
+UNCOVERED = "{tool} changes something outside, and no approval rule of this preset covers this call: it was not run."
 UNANSWERED = "Nobody answered in time. Go on without an answer, or say what is missing."
 
 
@@ -39,9 +45,29 @@ class Settled:
     meta: dict[str, Any] | None = None
 
 
-def asks(spec: ToolSpec | None) -> bool:
-    """Whether a call of this tool waits for a person."""
-    return spec is not None and (spec.requires_approval or spec.name == ASK_USER)
+def asks(agent: Agent, spec: ToolSpec | None, call: ToolUse) -> bool:
+    """Whether this call waits for a person: its tool always does, or a rule of the preset holds for it."""
+    if spec is None:
+        return False
+    if spec.requires_approval or spec.name == ASK_USER:
+        return True
+    rules = of_tool(agent.approvals, spec.name)
+    return bool(rules) and bool(matching(rules, _values(spec, call)))
+
+
+def uncovered(agent: Agent, spec: ToolSpec, call: ToolUse) -> bool:
+    """Whether it would change something outside although the preset's rules for its tool leave it out (SW302)."""
+    ruled = spec.effect != "none" and bool(of_tool(agent.approvals, spec.name))
+    return ruled and not asks(agent, spec, call)
+
+
+def _values(spec: ToolSpec, call: ToolUse) -> dict[str, Any]:
+    """The arguments as the tool will see them; as they came where they do not fit it."""
+    args = call.args or {}
+    try:
+        return spec.check(args).model_dump(mode="json")
+    except ToolFailure:
+        return args
 
 
 def allowed(rows: Sequence[Row]) -> set[str]:
@@ -107,4 +133,6 @@ def _question(run: Run, call: ToolUse, spec: ToolSpec) -> Ask:
         text=str(getattr(checked, "question", "")) if is_ask else "",
         options=tuple(dict.fromkeys(getattr(checked, "options", ()))) if is_ask else (),
         agent=None if run.label is None else run.agent.display(language),
+        rules=() if is_ask else of_tool(run.agent.approvals, spec.name),
+        values={} if is_ask else _values(spec, call),
     )

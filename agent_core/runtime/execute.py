@@ -15,7 +15,7 @@ from itertools import groupby
 from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolStarted
 from agent_core.runtime import repeats, trace
-from agent_core.runtime.asking import allowed, asks, consult
+from agent_core.runtime.asking import UNCOVERED, allowed, asks, consult, uncovered
 from agent_core.runtime.flow import PLAN
 from agent_core.runtime.guards import first_loop, made_calls, tripped
 from agent_core.runtime.invoke import Done, failure, invoke
@@ -71,8 +71,8 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     earlier = [
         c for c in made_calls(stored, message_row.turn_id) if c not in message_row.message.calls
     ]
-    same = run.agent.limits.same_calls
     planned = PLAN in message_row.meta
+    same = run.agent.limits.same_calls
     loop_at = None if planned else first_loop(earlier, message_row.message.calls, same)
     looped = set() if loop_at is None else {c.id for c in message_row.message.calls[loop_at:]}
     runnable = [call for call in pending if call.id not in looped]
@@ -80,7 +80,7 @@ async def run_calls(run: Run, rows: Sequence[Row], message_row: Row) -> list[Row
     new: list[Row] = []
     for calls in _batches(run, runnable):
         new += await _announce(run, [c for c in calls if c.id not in started])
-        asking = {c.id for c in calls if asks(_spec(run, c))}
+        asking = {c.id for c in calls if asks(run.agent, _spec(run, c), c)}
         known = (started - asking) | (begun & asking)
         new += await _run_batch(run, _Batch(calls, known, refusals, [*stored, *new]))
     for call in pending:
@@ -122,7 +122,7 @@ def first_intents(run: Run, rows: Sequence[Row], message: Message) -> list[NewRo
 def _batches(run: Run, calls: Sequence[ToolUse]) -> list[Sequence[ToolUse]]:
     """What runs together, in order. Repeats of a deterministic call come after it, to take its result (DOM-7)."""
     batches: list[Sequence[ToolUse]] = []
-    for safe, group in groupby(calls, key=lambda call: _is_safe(_spec(run, call))):
+    for safe, group in groupby(calls, key=lambda call: _is_safe(run, call)):
         members = list(group)
         if safe:
             keys = [repeats.key_of(call, _spec(run, call)) for call in members]
@@ -132,8 +132,9 @@ def _batches(run: Run, calls: Sequence[ToolUse]) -> list[Sequence[ToolUse]]:
     return batches
 
 
-def _is_safe(spec: ToolSpec | None) -> bool:
-    return spec is None or (spec.concurrency_safe and not asks(spec))
+def _is_safe(run: Run, call: ToolUse) -> bool:
+    spec = _spec(run, call)
+    return spec is None or (spec.concurrency_safe and not asks(run.agent, spec, call))
 
 
 def _spec(run: Run, call: ToolUse) -> ToolSpec | None:
@@ -184,11 +185,10 @@ async def _run_one(run: Run, call: ToolUse, batch: _Batch) -> Row:
         return await _refuse(run, call, f"There is no tool {call.name!r} here.")
     if call.id in batch.started and not spec.idempotent:
         return await _refuse(run, call, UNKNOWN_OUTCOME)
-    if asks(spec) and call.args is not None:
-        if not run.person.present:
-            words = NOBODY_ANSWERS if spec.name == ASK_USER else NOBODY.format(tool=call.name)
-            return await _refuse(run, call, words)
+    if call.args is not None and asks(run.agent, spec, call):
         return await _ask_first(run, call, spec, batch.started)
+    if call.args is not None and uncovered(run.agent, spec, call):
+        return await _refuse(run, call, UNCOVERED.format(tool=call.name))
     return await _carry_out(run, call, spec, earlier=batch.rows)
 
 
@@ -214,6 +214,9 @@ def _trace_refusal(run: Run, call: ToolUse, why: str) -> None:
 
 
 async def _ask_first(run: Run, call: ToolUse, spec: ToolSpec, begun: set[str]) -> Row:
+    if not run.person.present:
+        words = NOBODY_ANSWERS if spec.name == ASK_USER else NOBODY.format(tool=call.name)
+        return await _refuse(run, call, words)
     try:
         settled = await consult(run, call, spec, begun)
     except ToolFailure as e:

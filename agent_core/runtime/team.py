@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any, Literal
 
+from agent_core.approvals import Rule
 from agent_core.budget.pots import OwnPots, nano
 from agent_core.ports import Price
 from agent_core.runtime.expect import Require
@@ -128,6 +129,7 @@ class Agent:
     as their output contract has them. `on_overflow`: what of more than `limits.input_tokens` is kept, the newest part
     or the first, or whether the delegation ends as `over_budget` (SUB-6).
 
+    `approvals` are the rules of the whole preset: every agent has them, so that no run is without.
     `reads` bounds the tokens of each request of the supervisor, below its model's window; `writes` the characters of
     its answer that a person is shown. None: no bound of the preset.
     """
@@ -149,6 +151,7 @@ class Agent:
     on_overflow: Overflow = "keep_recent"
     output: OutputContract = field(default_factory=OutputContract)
     grounding: Grounding = field(default_factory=Grounding)
+    approvals: tuple[Rule, ...] = ()
     reads: int | None = None
     writes: int | None = None
 

@@ -1,4 +1,4 @@
-"""`approvals`: what waits for a decision, and deciding it on this machine."""
+"""`approvals`: what waits for a decision, deciding it on this machine, and each yes that is remembered."""
 
 import datetime as dt
 import getpass
@@ -14,7 +14,9 @@ from gateway.cli.output import err, finish, show, show_one
 if TYPE_CHECKING:
     from gateway.settings import Settings
 
-app = typer.Typer(help="Approvals that wait for somebody: list, decide.", no_args_is_help=True)
+app = typer.Typer(
+    help="Approvals: list, decide; and those that are remembered.", no_args_is_help=True
+)
 
 _COLUMNS = ("id", "owner", "tool", "arguments", "age", "expires", "conversation")
 ARGUMENTS_CHARS = 60
@@ -82,6 +84,48 @@ def decide(
     raise typer.Exit(finish(command))
 
 
+@app.command()
+def remembered(as_json: Json = False, config: Config = None) -> None:
+    """Each yes that counts for later calls too: whose, for what, until when, and who gave it."""
+
+    def command() -> int:
+        from gateway.cli.admin import transact
+        from gateway.remembered import listing as kept
+
+        rows = transact(settings_for(config), kept)
+        for row in rows:
+            row["arguments"] = _line(row["args"])
+        columns = ("id", "owner", "tool", "arguments", "remember", "by")
+        show(rows, columns, as_json=as_json, empty="no yes is remembered")
+        return 0
+
+    raise typer.Exit(finish(command))
+
+
+@app.command()
+def revoke(
+    number: Annotated[int, typer.Argument(metavar="ID", help="The id that `remembered` shows.")],
+    as_json: Json = False,
+    config: Config = None,
+) -> None:
+    """Take a remembered yes back: the next call of that kind asks again. Works beside a running gateway."""
+
+    def command() -> int:
+        from gateway.cli.admin import transact
+        from gateway.remembered import revoke as take_back
+
+        if not transact(settings_for(config), lambda conn: take_back(conn, number)):
+            err(
+                f"swarmgate: question {number} has no yes that is remembered; see: approvals remembered"
+            )
+            return 1
+        row = {"id": number, "revoked": True}
+        show_one(row, f"the yes to question {number} counts no more", as_json=as_json)
+        return 0
+
+    raise typer.Exit(finish(command))
+
+
 def _alone(settings: "Settings", number: int, status: str, who: str) -> tuple[bool, str]:
     """Decide while no engine runs, holding its role so that none begins meanwhile. Raises DatabaseError."""
     import asyncio
@@ -106,7 +150,9 @@ def _alone(settings: "Settings", number: int, status: str, who: str) -> tuple[bo
                     f"/approve {number} or /deny {number}, or try again when that one has ended"
                 )
             now = dt.datetime.now(dt.UTC)
-            ruling = await database.write(lambda conn: rule(conn, number, status, who, now))
+            ruling = await database.write(
+                lambda conn: rule(conn, number, status, who, now, settings.access)
+            )
             return ruling.done, ruling.said
         finally:
             await database.close()

@@ -31,9 +31,8 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
-from gateway import questions
+from gateway import question_asking
 from gateway.clean_rows import clean_blob, clean_checkpoint, clean_row
-from gateway.draft import Draft
 from gateway.engine.fence import Fence
 from gateway.learning_jobs import condensed
 from gateway.questions import Desk
@@ -192,11 +191,11 @@ class SessionJournal:
         desk = self._desk
         if desk is None:
             raise RuntimeError("nobody can be asked in this journal")
-        found: list[tuple[Answer, tuple[int, Draft] | None]] = []
+        found: list[tuple[Answer, question_asking.Letters]] = []
 
         def work(conn: Connection, after: int) -> list[Row]:
             del after
-            put = questions.put(
+            put = question_asking.put(
                 conn,
                 ask,
                 desk,
@@ -210,10 +209,10 @@ class SessionJournal:
             return []
 
         await self._commit(work)
-        answer, letter = found[-1]
+        answer, letters = found[-1]
         if answer.state == "open":
             self._open.add(answer.question)
-        if letter is not None:
+        for letter in letters:
             desk.posted(*letter, False)
         return answer
 

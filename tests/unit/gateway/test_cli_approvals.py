@@ -4,16 +4,20 @@ import asyncio
 import datetime as dt
 import json
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from agent_core.approvals import Rule
+from agent_core.runtime.team import Team
 from channels.terminal.channel import TerminalChannel
-from gateway import questions
 from gateway.cli.engine_line import ask
 from gateway.control import ControlServer
 from gateway.db import Database
 from gateway.local_decisions import LocalDesk, listing
+from gateway.question_asking import APPROVAL_VALID
 from gateway.schema import open_database
+from tests.harness import agent, team
 from tests.house import START, House, Watch, until
 from tests.unit.gateway.asking import CHOICE, PAY, house, question, results, settled, status
 from tests.unit.gateway.test_cli import Command, swarmgate
@@ -22,7 +26,7 @@ __all__ = ["swarmgate"]
 Work = Callable[[House], Awaitable[None]]
 
 
-def within(folder: Path, work: Work, *script: Any, ago: float = 0.0) -> None:
+def within(folder: Path, work: Work, *script: Any, ago: float = 0.0, **more: Any) -> None:
     """A gateway on the folder's database for as long as `work` takes; its clock stands `ago` seconds before now."""
     data = folder / "data"
     data.mkdir(mode=0o700, exist_ok=True)
@@ -32,7 +36,7 @@ def within(folder: Path, work: Work, *script: Any, ago: float = 0.0) -> None:
     async def run() -> None:
         db = await open_database(f"sqlite:///{data / 'swarmgate.db'}")
         try:
-            async with house(db, *script, clock=clock) as it:
+            async with house(db, *script, clock=clock, **more) as it:
                 await work(it)
         finally:
             await db.close()
@@ -192,7 +196,7 @@ async def test_time_decides_first(db: Database) -> None:
     async with house(db, PAY, "too late") as it:
         await pay(it)
         asked = question(it)
-        await it.later(questions.APPROVAL_VALID.total_seconds() + 1)
+        await it.later(APPROVAL_VALID.total_seconds() + 1)
         assert await db.read(lambda conn: listing(conn, it.clock.now())) == []
         desk = LocalDesk(db, it.clock, it.senders, it.engine)
         done, said = await desk.decide(1, "approved", "alice")
@@ -200,3 +204,48 @@ async def test_time_decides_first(db: Database) -> None:
         assert "expired at" in said
         await until(lambda: asked.buttons == ())
         assert it.tools.calls == []
+
+
+# Under the rules of a preset ----------------------------------------------------------------------
+
+PAIR = (Rule("pay", by=("role:pm", "admin"), not_requester=True, quorum=2),)
+KEPT = (Rule("pay", remember="always"),)
+
+
+def lead(rules: tuple[Rule, ...]) -> Team:
+    return team(replace(agent(tools=("pay",)), approvals=rules))
+
+
+async def test_the_machines_operator_is_one_of_a_quorum_and_not_all_of_it(db: Database) -> None:
+    """TGV-8: a yes on the machine counts like any other, once."""
+    async with house(db, PAY, "paid", the_team=lead(PAIR)) as it:
+        await pay(it)
+        desk = LocalDesk(db, it.clock, it.senders, it.engine, it.settings.access)
+        done, said = await desk.decide(1, "approved", "alice")
+        assert (done, "this yes is counted" in said) == (False, True)
+        assert not (await desk.decide(1, "approved", "alice"))[0]
+        [row] = await db.read(lambda conn: listing(conn, it.clock.now()))
+        assert row["needs"] == ["2 of role:pm, admin, not the requester"]
+        assert row["yes"] == ["terminal:alice"]
+        assert it.tools.calls == []
+        await it.press("ok:1", author="9", chat="9")
+        await it.quiet()
+        assert it.tools.calls == [("pay", "bob 3")]
+        await settled(it)
+
+
+def test_a_remembered_yes_is_listed_and_taken_back(swarmgate: Command) -> None:
+    async def always(it: House) -> None:
+        await pay(it)
+        await it.press("always:1")
+        await it.quiet()
+
+    assert swarmgate.json("approvals", "remembered") == []
+    within(swarmgate.folder, always, PAY, "paid", the_team=lead(KEPT))
+    [row] = swarmgate.json("approvals", "remembered")
+    assert (row["id"], row["owner"], row["tool"]) == (1, "telegram:1", "pay")
+    assert (row["remember"], row["by"]) == ("always", "telegram:1")
+    assert "amount=3, to=bob" in swarmgate("approvals", "remembered")
+    assert json.loads(swarmgate("approvals", "revoke", "1", "--json"))["revoked"]
+    assert swarmgate.json("approvals", "remembered") == []
+    assert "has no yes" in swarmgate("approvals", "revoke", "1", code=1)

@@ -63,7 +63,6 @@ def test_each_code_has_a_case() -> None:
 # A value for each key that parses but has no effect yet.
 AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
-    "approvals": "approvals: [{tool: chart}]",
     "data.sources": "data: {sources: [bundled]}",
     "data.as_of={{*": 'inputs: {day: {type: date}}\ndata: {as_of: "{{ inputs.day }}"}',
     "evals": "evals: [{name: x, expect: {status: completed}}]",
