@@ -18,7 +18,7 @@ from agent_core.runtime.flow import (
 )
 from agent_core.runtime.planned import call_id
 from agent_core.runtime.team import Policy, Status
-from agent_core.types import RowKind
+from agent_core.types import RowKind, Usage
 from gateway.db import Database
 from tests.harness import Desk, agent, call
 from tests.unit.agent_core.flow_desk import (
@@ -234,6 +234,22 @@ async def test_a_plan_without_an_answer_needs_no_model_of_the_supervisor(db: Dat
     assert text == "**Bull**\n\nup\n\n_Not complete: Bear failed._"
     assert "supervisor" not in asked(model)
     assert await desk.count("usage") == len(model.requests) - asked(model).count("bear")
+
+
+async def test_what_an_agent_may_spend_holds_inside_a_plan_and_the_rest_goes_on(
+    db: Database,
+) -> None:
+    """The money of one delegation bounds it, never the plan: what there is comes through (guide "presets", 4)."""
+    paid = Usage(100, 20, 0, 0, 0.02)
+    again = Answer(calls=(call("echo", "e1", words="x"),), usage=paid)
+    staff = (agent("facts", tools=("echo",), limits={"usd": 0.01}), agent("bull"))
+    model = by_agent(facts=[again], bull=["up"], supervisor=["in part"])
+    desk = Desk(db, model)
+    steps = (delegate("collect", "facts"), delegate("more", "bull"), ANSWER)
+    text = await desk.ask("go", planned(*steps, agents=staff))
+    assert text == "in part\n\n_Not complete: Facts ran out of budget._"
+    assert "collect: over_budget; missing: facts (over_budget)" in words_of(model.requests[-1])
+    assert asked(model) == ["facts", "bull", "supervisor"]
 
 
 async def test_a_second_turn_runs_the_plan_again_under_new_ids(db: Database) -> None:
