@@ -194,7 +194,7 @@ class Turns:
             model = "demo"
             await self.models.prepare([model])
         data = team.data
-        person = Person(begun.principal, language, as_of=data.as_of, max_age=data.max_age)
+        person = Person(begun.principal, language, data.as_of, True, data.max_age, data.day_input)
         turn = Turn(
             self.services,
             team,

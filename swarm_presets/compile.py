@@ -24,6 +24,7 @@ from swarm_presets.consent import ruled
 from swarm_presets.expectations import require
 from swarm_presets.positions import Leaf, Mapping, at, plain
 from swarm_presets.pots import own_pots, run_time
+from swarm_presets.references import PLACEHOLDER
 from swarm_presets.routes import routed, scenes
 from swarm_presets.schema import PresetFile
 from swarm_presets.schema_rules import DataPart
@@ -225,11 +226,13 @@ def _delegation(part: DelegationPart) -> Delegation:
 
 
 def _data(part: DataPart | None) -> DataRules:
-    """A day that an input gives is not known before a run (enforced.py)."""
     if part is None:
         return DataRules()
-    fixed = part.as_of and part.as_of != NOW and "{" not in part.as_of
-    return DataRules(dt.date.fromisoformat(part.as_of or "") if fixed else None, part.max_age)
+    word = part.as_of or NOW
+    asked = PLACEHOLDER.fullmatch(word)
+    day = None if asked or word == NOW else dt.date.fromisoformat(word)
+    name = asked[1].strip().removeprefix("inputs.") if asked else ""
+    return DataRules(day, name, part.max_age)
 
 
 def _names(tools: object) -> tuple[str, ...]:

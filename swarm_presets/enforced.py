@@ -13,7 +13,6 @@ from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
     "data.sources",
-    "data.as_of={{*",
     "mcp",
     "routes.*.skill",
     "schedule",
@@ -43,8 +42,4 @@ def _text(entry: Entry) -> str:
 
 
 def _is_one_of(entry: Entry, values: str) -> bool:
-    """`*` at the end of a value stands for whatever follows."""
-    return any(
-        _text(entry).startswith(value[:-1]) if value.endswith("*") else _text(entry) == value
-        for value in values.split("|")
-    )
+    return _text(entry) in values.split("|")

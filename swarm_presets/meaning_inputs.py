@@ -20,7 +20,7 @@ _ONLY = {
 
 def input_meaning(tree: Mapping) -> Iterator[Problem]:
     """All findings about the inputs of a resolved preset, and about the day as of which it looks at things."""
-    yield from _no_day(at(tree, "data", "as_of"))
+    yield from _no_day(tree, at(tree, "data", "as_of"))
     inputs = tree.get("inputs")
     if not isinstance(inputs, Mapping):
         return
@@ -33,8 +33,16 @@ def input_meaning(tree: Mapping) -> Iterator[Problem]:
             yield from _default(entry.node, kind.text)
 
 
-def _no_day(node: Node | None) -> Iterator[Problem]:
-    if not isinstance(node, Leaf) or node.text == "now" or "{" in node.text:
+def _no_day(tree: Mapping, node: Node | None) -> Iterator[Problem]:
+    """A day that does not exist, or an input that is none."""
+    if not isinstance(node, Leaf) or node.text == "now":
+        return
+    if "{" in node.text:
+        name = node.text.strip("{} ").removeprefix("inputs.")
+        kind = at(tree, "inputs", name, "type")
+        if isinstance(kind, Leaf) and kind.text != "date":
+            message = f"the input `{name}` is a {kind.text}, no day"
+            yield problem("SW102", message, node.span, "name an input of type `date`")
         return
     try:
         dt.date.fromisoformat(node.text)

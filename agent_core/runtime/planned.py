@@ -104,6 +104,7 @@ async def _inputs(run: Run, plan: Plan, rows: list[Row]) -> Ended | bool | None:
     if wanted is None:
         plan.values = values
         run.agent = replace(run.agent, prompt=filled(run.agent.prompt, values))
+        run.person = run.person.with_inputs(values)
         return None
     asked = len(answers[wanted.input.name])
     if asked >= ASKED:

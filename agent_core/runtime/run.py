@@ -2,7 +2,7 @@
 
 import datetime as dt
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from agent_core.assembly.builder import Prefix
@@ -13,7 +13,7 @@ from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, Journal, Model
-from agent_core.runtime.flow import Plan
+from agent_core.runtime.flow import Plan, Values
 from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.rehearsal import Stage
 from agent_core.runtime.team import Agent
@@ -37,7 +37,8 @@ Reason = Literal[
 class Person:
     """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5).
 
-    `as_of` and `max_age` (seconds) bound what tools find, see ToolContext.
+    `as_of` and `max_age` (seconds) bound what tools find, see ToolContext; `day_input` names the input that gives
+    `as_of`, "" for none.
     """
 
     owner: str
@@ -45,6 +46,12 @@ class Person:
     as_of: dt.date | None = None
     present: bool = True
     max_age: float | None = None
+    day_input: str = ""
+
+    def with_inputs(self, values: Values) -> "Person":
+        """The same once the inputs are known."""
+        day = values.get(self.day_input)
+        return self if day is None else replace(self, as_of=dt.date.fromisoformat(str(day)))
 
 
 @dataclass(slots=True)

@@ -176,9 +176,13 @@ class Delegation:
 
 @dataclass(frozen=True, slots=True)
 class DataRules:
-    """What tools may find: nothing later than `as_of` (None: now); prices older than `max_age` seconds are stale."""
+    """What tools may find: nothing later than `as_of` (None: now); prices older than `max_age` seconds are stale.
+
+    `day_input` names the input that gives `as_of`, "" for none.
+    """
 
     as_of: dt.date | None = None
+    day_input: str = ""
     max_age: float | None = None
 
 

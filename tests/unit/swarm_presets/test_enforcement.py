@@ -4,6 +4,8 @@ import datetime as dt
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from agent_core.models.scripted import Answer
 from agent_core.models.tokens import mixed
 from agent_core.ports import ModelRequest
@@ -125,7 +127,19 @@ def test_the_plan_counts_what_the_supervisor_may_read(tmp_path: Path) -> None:
 
 
 @on_sqlite
-async def test_nothing_later_than_the_presets_day_is_found(db: Database, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("as_of", "said"),
+    [
+        ("data: {as_of: 2012-12-31, max_age: 3d}", "look"),
+        (
+            'inputs: {day: {type: date}}\ndata: {as_of: "{{ inputs.day }}", max_age: 3d}',
+            "look, day = 2012-12-31",
+        ),
+    ],
+)
+async def test_nothing_later_than_the_presets_day_is_found(
+    db: Database, tmp_path: Path, as_of: str, said: str
+) -> None:
     """`data.as_of` and `data.max_age` reach every tool, also those of sub-agents."""
     seen: list[tuple[dt.date | None, float | None]] = []
 
@@ -135,18 +149,27 @@ async def test_nothing_later_than_the_presets_day_is_found(db: Database, tmp_pat
         seen.append((ctx.as_of, ctx.max_age))
         return ToolOutput("seen")
 
-    text = """
-supervisor: {tools: [echo]}
-agents: {helper: {role: Helper, prompt: Help., tools: [echo]}}
-data: {as_of: 2012-12-31, max_age: 3d}
+    text = f"""
+supervisor: {{tools: [echo]}}
+agents: {{helper: {{role: Helper, prompt: Help., tools: [echo]}}}}
+{as_of}
 """
     calls = (delegate("helper"), call("echo", "c1"))
     script = [Answer(calls=calls), Answer(calls=(call("echo", "c2"),)), Answer("a"), Answer("b")]
     async with House(db, script, the_team=compiled(tmp_path, text)) as home:
         found = replace(look, name="echo")
         home.turns.services = replace(home.turns.services, registry=Registry([found]))
-        await home.ask("look")
+        await home.ask(said)
     assert seen == [(dt.date(2012, 12, 31), 3 * 86_400.0)] * 2
+
+
+def test_the_day_must_be_given_by_an_input_of_days(tmp_path: Path) -> None:
+    text = 'inputs: {day: {type: number}}\ndata: {as_of: "{{ inputs.day }}"}\n'
+    (tmp_path / "desk.yaml").write_text(
+        f"version: 1\nname: desk\nsupervisor: {{tools: [echo]}}\n{text}"
+    )
+    problems = load_folder(tmp_path, tools=TOOLS).problems
+    assert "the input `day` is a number, no day" in [p.message for p in problems]
 
 
 def test_a_day_that_does_not_exist_is_refused(tmp_path: Path) -> None:

@@ -64,7 +64,6 @@ def test_each_code_has_a_case() -> None:
 AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
     "data.sources": "data: {sources: [bundled]}",
-    "data.as_of={{*": 'inputs: {day: {type: date}}\ndata: {as_of: "{{ inputs.day }}"}',
     "evals": "evals: [{name: x, expect: {status: completed}}]",
     "mcp": "mcp: {files: {command: [serve]}}",
     "routes.*.skill": "routes: [{match: hello, skill: report}]",
