@@ -127,8 +127,11 @@ def test_a_pairing_code_lets_its_person_in(swarmgate: Command):
 def test_presets_are_listed(swarmgate: Command):
     rows = swarmgate.json("presets", "list")
     assert [(row["id"], row["state"]) for row in rows] == [
+        ("research-desk", "ready"),
+        ("single-stock", "ready"),
         ("solo", "ready"),
         ("trading-desk", "default"),
+        ("desk-base", "abstract"),
     ]
 
 
@@ -142,7 +145,8 @@ def test_a_broken_preset_is_a_finding_with_place_and_cure(swarmgate: Command):
     assert swarmgate.json("presets", "validate", "presets", code=1) == rows
     assert "mine" in swarmgate("presets", "list", code=1)
     Path("presets/mine.yaml").unlink()
-    assert swarmgate("presets", "validate") == "fine: solo, trading-desk\n"
+    fine = "fine: research-desk, single-stock, solo, trading-desk\n"
+    assert swarmgate("presets", "validate") == fine
     assert "no such file" in swarmgate("presets", "validate", "nope.yaml", code=2)
 
 

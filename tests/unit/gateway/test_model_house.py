@@ -1,6 +1,7 @@
 """Models by name: each kind is made by its own provider's class, and what cannot be made is unknown."""
 
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from agent_core.models.anthropic import AnthropicModel
 from agent_core.models.fallback import FallbackModel
 from agent_core.models.gemini import GeminiModel
 from agent_core.models.openai import OpenAIModel
+from agent_core.models.replay import ReplayModel
 from gateway.clock import SystemClock
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.settings_models import Models
@@ -59,3 +61,18 @@ async def test_a_kind_whose_sdk_is_not_installed_is_unknown(
     with pytest.raises(UnknownModel):
         await models.prepare(["gemini/gemini-3-pro"])
     assert models.known("anthropic/c")
+
+
+async def test_replay_answers_from_the_recordings_beside_the_presets(tmp_path: Path) -> None:
+    """`use: replay` in a preset; without a folder of recordings there is no such model."""
+    settings = Models.model_validate({"default": "demo"})
+    models = ModelHouse(settings, SystemClock(), tmp_path / "cassettes")
+    assert not models.known("replay")
+    with pytest.raises(UnknownModel):
+        await models.prepare(["replay"])
+    (tmp_path / "cassettes").mkdir()
+    (tmp_path / "cassettes" / "desk.json").write_text('{"version": 1, "answers": {"a": {}}}')
+    await models.prepare(["replay"])
+    made = models.get("replay")
+    assert isinstance(made, ReplayModel)
+    assert list(made.cassette.answers) == ["a"]
