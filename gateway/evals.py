@@ -24,7 +24,7 @@ from gateway.engine.begin import Begun
 from gateway.eval_faults import Faults
 from gateway.eval_seen import seen, turn_status
 from gateway.local_decisions import listing
-from gateway.model_house import AUTO, DEMO, REPLAY, ModelHouse
+from gateway.model_house import AUTO, DEMO, REPLAY, ModelHouse, UnknownModel
 from gateway.problems import OperatorError, Problem
 from gateway.settings import Settings
 from swarm_presets.evals import Seen, shortfalls
@@ -127,7 +127,11 @@ class Runner:
         await core.models.settle()
         if model == AUTO:
             return _Understudies(core, None, record, self.cassette)
-        await core.models.prepare([model])
+        try:
+            await core.models.prepare([model])
+        except UnknownModel:
+            cure = "use demo, replay, auto or PROVIDER/MODEL of the settings"
+            raise OperatorError([Problem(f"there is no model {model!r}", cure)]) from None
         return _Understudies(core, core.models.get(model), record)
 
 

@@ -197,6 +197,15 @@ async def test_a_recording_passes_again_without_the_model(settings: Settings) ->
     assert not stale.passed
 
 
+async def test_the_models_of_the_settings_can_be_asked_and_an_unknown_one_is_told(
+    settings: Settings,
+) -> None:
+    case = {"expect": {"status": "completed", "max_usd": 0}}
+    assert (await run(settings, case, model="auto")).passed
+    (line,) = (await run(settings, case, model="nobody/nothing")).shortfalls
+    assert "there is no model 'nobody/nothing'" in line
+
+
 # The command ----------------------------------------------------------------------------------------
 
 CASES = f"""\
