@@ -8,7 +8,7 @@ from tests.databases import (  # noqa: F401 - fixtures
     database_url,
     db,
     postgres_server,
-    postgres_template,
+    prepared_postgres,
     sqlite_template,
 )
 

@@ -79,12 +79,64 @@ def sqlite_template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+class PreparedPostgres:
+    """Databases with the schema on one server. One that was used is emptied and used again: making one costs more.
+
+    A test that has changed the schema spoils its database, which is then left to the end of the server.
+    """
+
+    def __init__(self, server: str) -> None:
+        self._server = server
+        self._template = ""
+        self._free: list[str] = []
+        self._schema: list[tuple[str, str]] = []
+        self._empty = ""
+
+    def take(self) -> str:
+        """The address of an empty database with the schema."""
+        if not self._template:
+            self._make_template()
+        if self._free:
+            return self._free.pop()
+        return create_database(self._server, self._template)
+
+    def give_back(self, address: str) -> None:
+        """A test is done with it."""
+        import psycopg
+
+        with psycopg.connect(address, autocommit=True) as connection:
+            if connection.execute(_SCHEMA).fetchall() == self._schema:
+                connection.execute(self._empty)
+                self._free.append(address)
+
+    def _make_template(self) -> None:
+        import psycopg
+
+        address = create_database(self._server)
+        asyncio.run(_prepare(for_sqlalchemy(address)))
+        with psycopg.connect(address, autocommit=True) as connection:
+            self._schema = connection.execute(_SCHEMA).fetchall()
+            tables = {name for name, _ in self._schema} - {"alembic_version"}
+            sequences = connection.execute(
+                "select quote_ident(sequencename) from pg_sequences where schemaname = 'public'"
+            ).fetchall()
+        steps = ["set session_replication_role = replica"]  # without foreign keys, so in any order
+        steps += [f'delete from "{name}"' for name in sorted(tables)]
+        steps += [f"alter sequence {name} restart" for (name,) in sequences]
+        self._empty = ";".join([*steps, "set session_replication_role = origin"])
+        self._template = urlsplit(address).path.lstrip("/")
+
+
+_SCHEMA = (
+    "select table_name::text, column_name::text from information_schema.columns"
+    " where table_schema = 'public' order by 1, 2"
+)
+
+
 @pytest.fixture(scope="session")
-def postgres_template(postgres_server: str) -> str:
-    """The name of a database with the schema and nothing else, likewise."""
-    address = create_database(postgres_server)
-    asyncio.run(_prepare(for_sqlalchemy(address)))
-    return urlsplit(address).path.lstrip("/")
+def prepared_postgres(postgres_server: str) -> PreparedPostgres:
+    """Databases with the schema on the server of this test process."""
+    return PreparedPostgres(postgres_server)
 
 
 async def _prepare(url: str) -> None:
@@ -93,16 +145,20 @@ async def _prepare(url: str) -> None:
 
 
 @pytest.fixture(params=["sqlite", pytest.param("postgresql", marks=pytest.mark.postgres)])
-def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> str:
+def database_url(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[str]:
     """The SQLAlchemy URL of a database, once for each kind: empty, but with the schema where `db` will open it."""
     ready = "db" in request.fixturenames
     if request.param == "sqlite":
         if ready:
             shutil.copyfile(request.getfixturevalue("sqlite_template"), tmp_path / "test.db")
-        return f"sqlite:///{tmp_path / 'test.db'}"
-    server = request.getfixturevalue("postgres_server")
-    template = request.getfixturevalue("postgres_template") if ready else ""
-    return for_sqlalchemy(create_database(server, template))
+        yield f"sqlite:///{tmp_path / 'test.db'}"
+    elif ready:
+        prepared = request.getfixturevalue("prepared_postgres")
+        address = prepared.take()
+        yield for_sqlalchemy(address)
+        prepared.give_back(address)
+    else:
+        yield for_sqlalchemy(create_database(request.getfixturevalue("postgres_server")))
 
 
 @pytest.fixture
