@@ -152,7 +152,8 @@ async def test_a_sub_agent_has_its_own_hard_limit_and_is_told_too(db: Database) 
     inner = [Answer(calls=(call("echo", f"c{n}", words=str(n)),)) for n in range(5)]
     desk = Desk(db, [Answer(calls=(delegate("worker"),)), *inner, "some of it", "reported"])
     worker = agent("worker", tools=("echo",), limits={"tool_rounds": 4})
-    assert await desk.ask("go", team(agent(), worker)) == "reported"
+    told = "reported\n\n_Not complete: Worker failed._"
+    assert await desk.ask("go", team(agent(), worker)) == told
     assert len(desk.tools.calls) == 4
     [result] = [r for r in await desk.rows() if r.kind is RowKind.RESULT]
     content = result.message.blocks[0].content  # type: ignore[union-attr]
