@@ -133,7 +133,7 @@ def may_change(rules: Sequence[Rule]) -> frozenset[str]:
 
 def kept_for(rules: Sequence[Rule]) -> Remember:
     """How long a yes may be remembered: as short as the strictest rule says."""
-    return min((rule.remember for rule in rules), key=_SCOPES.index, default="never")
+    return _SCOPES[min((_SCOPES.index(rule.remember) for rule in rules), default=0)]
 
 
 def in_order(rules: Sequence[Rule]) -> tuple[str, ...]:
