@@ -131,8 +131,8 @@ class Used:
 class Compacted:
     """The view was made smaller (CMP-34); `before` and `after` are estimated tokens of the request.
 
-    `summary`: older rows are now shown as a summary; else results were cleared or texts folded. `problem` says what went
-    wrong with a summary, "" for nothing (CMP-15).
+    `summary`: older rows are now shown as a summary; else results were cleared or texts folded. `problem` says what
+    went wrong with a summary, "" for nothing (CMP-15).
     """
 
     before: int
