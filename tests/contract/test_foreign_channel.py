@@ -109,7 +109,7 @@ def test_it_is_found_and_built_from_its_settings(
     assert "file" in registry.names()
     loaded = load(written(tmp_path, account="other"), {})
     assert loaded.channels.foreign == {"file": {"folder": str(tmp_path), "account": "other"}}
-    (channel,) = platform_channels(loaded, Wiring(None, None))  # type: ignore[arg-type]
+    (channel,) = platform_channels(loaded, Wiring(None, None, None))  # type: ignore[arg-type]
     assert isinstance(channel, Channel)
     assert (channel.name, channel.account) == ("file", "other")
 
@@ -120,7 +120,7 @@ def test_a_wrong_setting_of_it_is_told_in_one_line(
     monkeypatch.syspath_prepend(package)
     loaded = load(written(tmp_path, colour="red"), {})
     with pytest.raises(OperatorError, match=r"channels\.file cannot be used: .*colour") as told:
-        platform_channels(loaded, Wiring(None, None))  # type: ignore[arg-type]
+        platform_channels(loaded, Wiring(None, None, None))  # type: ignore[arg-type]
     assert len(str(told.value).splitlines()) == 1
 
 

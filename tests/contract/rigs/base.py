@@ -10,7 +10,7 @@ from channels.base import Channel, Emit
 from channels.types import Address, Attachment, Inbound
 from tests.twins.receipt import MemoryReceipt
 
-PATIENCE_S = 8.0
+PATIENCE_S = 30.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from tests.contract.rigs.base import Rig
 from tests.harness import agent, team
 from tests.house import House, Watch, settings
 
-PATIENCE_S = 15.0
+PATIENCE_S = 45.0
 TOOLS = ("echo", "pay", "ask_user")
 OPEN = {"default": "allow", "operators": ["telegram:9", "slack:T1:U9", "discord:9"]}
 LONG_S = 10.0

@@ -31,7 +31,11 @@ SECRET = "kumquat"  # in all that alice says and is told
 PLAIN = "walnut"  # in all that is bob's
 OWNED = ("holding", "event", "profile", "alert", "report_note")
 # Rows that outlive a person: who may write, where replies go, keys against redeliveries, figures without an owner.
-STAY = {"person", "conversation", "link", "inbox", "usage", "session", "alembic_version"}
+# A pot stays: else /forget would be the way to a fresh budget.
+STAY = {
+    *("person", "conversation", "link", "inbox", "usage", "session", "alembic_version"),
+    "budget_pot",
+}
 
 
 def turn(word: str, *, sub: bool = False) -> list[Any]:
