@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from agent_core.memory.recall import OwnRecall
+from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.base import Channel, HasRoutes
@@ -33,6 +33,7 @@ from gateway.local_decisions import LocalDesk
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
 from gateway.portfolio import StoredPortfolio
+from gateway.preset_news import PresetNews
 from gateway.preset_watch import PresetWatch
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
@@ -230,12 +231,17 @@ def _recaller(base: _Base, turns: Turns) -> Recaller:
         return turns.groups.is_lite(lane.address, private=lane.private)
 
     db = base.db
-    return Recaller(db, base.clock, StoredPortfolio(db), OwnRecall(db), turns.known, closed)
+    recall = OwnRecall(db, Profile(base.settings.memory.profile))
+    return Recaller(db, base.clock, StoredPortfolio(db), recall, turns.known, closed)
 
 
 def _watch(base: _Base) -> PresetWatch:
     read = partial(load_presets, base.settings, base.registry, reader=Reader())
-    return PresetWatch(base.teams, base.settings.presets_dir, read)
+    settings = base.settings
+    news = PresetNews(
+        base.db, base.clock, base.senders, settings.access.operators, settings.locale.language
+    )
+    return PresetWatch(base.teams, settings.presets_dir, read, news)
 
 
 def _budgets(settings: Settings, clock: SystemClock) -> Budgets:

@@ -72,10 +72,12 @@ class Memory(Section):
 
     `tiers`: once a day, what is no longer used goes to the archive and long texts are shortened, losslessly; both or
     neither, so that nothing is configured by halves (GCX-2). Without memory there is nothing to keep in order.
+    `profile`: how recall ranks; "source" is the recipe of the source material, kept to compare with.
     """
 
     enabled: bool = True
     tiers: bool = True
+    profile: Literal["own", "source"] = "own"
 
     @property
     def keeps_order(self) -> bool:
