@@ -116,7 +116,10 @@ class PreparedPostgres:
         asyncio.run(_prepare(for_sqlalchemy(address)))
         with psycopg.connect(address, autocommit=True) as connection:
             self._schema = connection.execute(_SCHEMA).fetchall()
-            tables = {name for name, _ in self._schema} - {"alembic_version"}
+            found = connection.execute(
+                "select tablename::text from pg_tables where schemaname = 'public'"
+            ).fetchall()
+            tables = {name for (name,) in found} - {"alembic_version"}
             sequences = connection.execute(
                 "select quote_ident(sequencename) from pg_sequences where schemaname = 'public'"
             ).fetchall()
@@ -127,9 +130,15 @@ class PreparedPostgres:
         self._template = urlsplit(address).path.lstrip("/")
 
 
+# Columns, triggers, functions and indexes: whatever a test may have added or taken away.
 _SCHEMA = (
     "select table_name::text, column_name::text from information_schema.columns"
-    " where table_schema = 'public' order by 1, 2"
+    " where table_schema = 'public'"
+    " union all select 'trigger', tgname::text from pg_trigger where not tgisinternal"
+    " union all select 'function', proname::text from pg_proc"
+    " where pronamespace = 'public'::regnamespace"
+    " union all select 'index', indexname::text from pg_indexes where schemaname = 'public'"
+    " order by 1, 2"
 )
 
 

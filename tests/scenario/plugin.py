@@ -21,7 +21,7 @@ async def _trace(file: str, label: str) -> None:
         await asyncio.sleep(0.02)
 
 
-@tool(title={"en": "Order", "zh": "下单"}, concurrency_safe=False, idempotent=False, effect="trade")
+@tool(title={"en": "Order", "zh": "下单"}, concurrency_safe=False, idempotent=False)
 async def place_order(ctx: ToolContext, label: str) -> ToolOutput:
     """Place an order.
 
