@@ -143,7 +143,7 @@ async def test_a_sub_agent_whose_model_fails_is_reported_to_the_lead(shared: Sta
         "^question 460$", [Turn([call("delegate_to_helper", task)]), "without it"]
     )
     shared.model.reply_to("^task 460$", [Turn(error=(400, "invalid_request_error", "secret text"))])
-    assert await ask(shared, 460, "question 460") == "without it"
+    assert await ask(shared, 460, "question 460") == "without it\n\nNot complete: Helper failed."
     results = shared.results('"question 460"')
     assert any('"status": "error"' in r for r in results)
     assert not any("secret text" in r for r in results)
