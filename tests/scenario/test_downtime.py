@@ -10,7 +10,7 @@ from tests.twins.llm_script import Turn, say
 
 CHATS = (1, 2, 3)
 
-pytestmark = pytest.mark.timeout(120)  # many starts on a loaded machine
+pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]  # many starts on a loaded machine
 
 
 async def test_what_was_sent_while_it_was_down_is_answered_in_order_and_nothing_twice(scene: Stage):

@@ -277,7 +277,7 @@ def test_one_switch_for_clearing_up_and_shortening() -> None:
     assert Memory().keeps_order
     assert not Memory(tiers=False).keeps_order
     assert not Memory(enabled=False).keeps_order
-    assert set(Memory.model_fields) == {"enabled", "tiers"}
+    assert set(Memory.model_fields) == {"enabled", "profile", "tiers"}
     for key in ("gc", "compression"):
         with pytest.raises(ValidationError):
             Memory.model_validate({key: True})
