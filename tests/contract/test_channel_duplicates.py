@@ -16,7 +16,10 @@ from tests.contract.rooms import room
 from tests.harness import call
 from tests.house import on_sqlite, until
 
-pytestmark = [on_sqlite, pytest.mark.slow]  # the whole gateway behind every platform, many times over
+pytestmark = [
+    on_sqlite,
+    pytest.mark.slow,
+]  # the whole gateway behind every platform, many times over
 
 
 @pytest.fixture(params=[*ALL, *HOOKS], ids=lambda kind: kind.__name__.removesuffix("Rig"))

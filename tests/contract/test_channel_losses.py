@@ -18,7 +18,10 @@ from tests.contract.rooms import room, whisper
 from tests.harness import PLACE, agent, delegate, team
 from tests.house import on_sqlite, until
 
-pytestmark = [on_sqlite, pytest.mark.slow]  # the whole gateway behind every platform, many times over
+pytestmark = [
+    on_sqlite,
+    pytest.mark.slow,
+]  # the whole gateway behind every platform, many times over
 QUEUE = {"sessions": {"while_busy": "queue"}}
 HELPED = team(agent(tools=("echo",)), agent("helper"))
 

@@ -27,7 +27,10 @@ from tests.contract.rooms import whisper
 from tests.harness import PLACE, agent, call, delegate, team
 from tests.house import on_sqlite, until
 
-pytestmark = [on_sqlite, pytest.mark.slow]  # the whole gateway behind every platform, many times over
+pytestmark = [
+    on_sqlite,
+    pytest.mark.slow,
+]  # the whole gateway behind every platform, many times over
 QUEUE = {"sessions": {"while_busy": "queue"}}
 SECRET = "secret internals of /etc/keys"
 
