@@ -37,5 +37,7 @@ class MentionPolicy:
         """What holds at an address."""
         if not self.own:
             return self.general
-        found = (self.own[name] for name in names_of(address) if name in self.own)
-        return next(found, self.general)
+        for name in names_of(address):
+            if name in self.own:
+                return self.own[name]
+        return self.general

@@ -130,7 +130,7 @@ def count_owned(conn: Connection, owners: Collection[str]) -> dict[str, int]:
 
 def count_said(conn: Connection, sessions: Sequence[str], turns: Collection[int]) -> dict[str, int]:
     """How much there is of these sessions and turns."""
-    counts = dict.fromkeys(("sessions", "messages", "checkpoints", "turns"), 0)
+    counts: dict[str, int] = dict.fromkeys(("sessions", "messages", "checkpoints", "turns"), 0)
     for part in _chunks(sessions):
         counts["sessions"] += _count(conn, _SESSION, _SESSION.c.id.in_(part))
         counts["messages"] += _count(conn, _TRANSCRIPT, _TRANSCRIPT.c.session_id.in_(part))

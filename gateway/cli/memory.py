@@ -154,7 +154,8 @@ def forget(
 
     def command() -> int:
         if memory is not None:
-            gone = _with_owner(config, user, lambda conn, owner: _removed(conn, owner, memory))
+            wanted = memory
+            gone = _with_owner(config, user, lambda conn, owner: _removed(conn, owner, wanted))
             if not gone:
                 return _unknown(memory, user)
             show_one({"id": memory, "forgotten": True}, f"memory {memory} is gone", as_json=as_json)
