@@ -179,8 +179,17 @@ class _Packer:
                 self.flush()
                 self._used += table.head_padding if self._head else 0
                 if not self._keeps(row, padding):
-                    self._fill(row, LINES)
+                    self._cut_row(row, table)
         self._close()
+
+    def _cut_row(self, row: str, table: Table) -> None:
+        """A row too long for a part under its head stands under none: nothing is aligned with what is left of it."""
+        again = self._head
+        self._close()
+        self._fill(row, LINES)
+        self._head = again
+        self.flush()
+        self._used += table.head_padding if again else 0
 
     def _fill(self, text: str, levels: tuple[Level, ...]) -> None:
         """Pack running text, cutting at the best level that the window offers."""

@@ -17,6 +17,8 @@ from tests.contract.rigs.rooms import ROOMS, Room, stays
 from tests.harness import call
 from tests.house import Watch, on_sqlite
 
+pytestmark = pytest.mark.slow  # the whole gateway behind every platform
+
 PAY = Answer(calls=(call("pay", "p1", to="bob", amount=3),))
 FIVE = ["10", "11", "12", "13", "14"]
 

@@ -53,3 +53,11 @@ def test_a_part_never_grows_over_the_limit_when_rendered(text: str) -> None:
 def test_html_is_valid_at_length(text: str) -> None:
     check(text)
     check_length(text, 150)
+
+
+def test_what_is_left_of_a_row_that_was_cut_is_not_aligned() -> None:
+    """Found by chance: under its head again, the rest of a long row took the width of the table with it."""
+    link = "[link](https://a.b/c?d=1&e=2)"
+    many = " ".join(["price"] * 8)
+    text = f"| price |\n| - |\n| {link} | {many} {link} {link} price |\n| price | {many} {link} https://x.y/z |\n\n"
+    check_length(text, 200)
