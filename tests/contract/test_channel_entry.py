@@ -18,7 +18,7 @@ from tests.twins.discord import BOT
 from tests.twins.telegram import USERNAME
 from tests.unit.channels.telegram_rig import CHAT
 
-pytestmark = on_sqlite
+pytestmark = [on_sqlite, pytest.mark.slow]  # the whole gateway behind every platform
 PAIRING: dict[str, Any] = {"access": {}}
 DENY: dict[str, Any] = {"access": {"default": "deny"}}
 

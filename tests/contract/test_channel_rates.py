@@ -19,6 +19,8 @@ from tests.contract.rigs.rooms import ROOMS, Room, stays
 from tests.house import House, on_sqlite
 from tests.twins.receipt import MemoryReceipt
 
+pytestmark = pytest.mark.slow  # the whole gateway behind every platform
+
 SHORT_S, LONG_S = 18.0, 149.0  # the waits of hermes#102402
 
 

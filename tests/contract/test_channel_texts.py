@@ -24,6 +24,8 @@ from tests.harness import call
 from tests.house import on_sqlite
 from tests.twins.receipt import MemoryReceipt
 
+pytestmark = pytest.mark.slow  # the whole gateway behind every platform
+
 RIGS: dict[str, type[Rig]] = {
     rig.name: rig for rig in (TelegramRig, SlackRig, DiscordRig, WebRig, TerminalRig)
 }
