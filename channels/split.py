@@ -169,6 +169,7 @@ class _Packer:
                 if is_delimiter(line):
                     self.flush()
                 self._fill(line, LINES)
+            self.flush()  # what follows must not make a head of the last row
             return
         if self._room() < head + self._limit // 4:
             self.flush(carry=self._limit - head)

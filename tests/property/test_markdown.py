@@ -61,3 +61,9 @@ def test_what_is_left_of_a_row_that_was_cut_is_not_aligned() -> None:
     many = " ".join(["price"] * 8)
     text = f"| price |\n| - |\n| {link} | {many} {link} {link} price |\n| price | {many} {link} https://x.y/z |\n\n"
     check_length(text, 200)
+
+
+def test_a_rule_behind_a_row_without_its_head_makes_no_table_of_it() -> None:
+    head = "| price | price | price |\n| - | - | - |\n"
+    rows = "| price | price | price |\n| price | price | price | price |\n"
+    check_length(f"{head}{rows}| {' '.join(['price'] * 7)} |\n---\n\n", 150)

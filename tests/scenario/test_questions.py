@@ -41,6 +41,8 @@ async def test_a_press_after_a_kill_goes_on_and_the_tool_runs_once(scene: Stage)
     await scene.gateway.start()
     scene.telegram.say(1, "pay the rent")
     question = await asked(scene, 1)
+    # A kill in the middle of a send may repeat it, which is another test's matter.
+    await scene.until(lambda: not scene.gateway.count("outbox", "status = 1"))
     await scene.gateway.kill()
     await scene.gateway.start()
     assert scene.plugin.traces("payments") == []
