@@ -133,6 +133,7 @@ def test_a_call_without_a_result_yet_is_left_to_the_normaliser() -> None:
 
 
 def test_limits_are_handed_on() -> None:
+    """ASM-1: a frame (prompt, tools, model, bounds) and a view make the request."""
     wanted = Frame(frame().prefix, frame().model, 77, "low")
     made = request_of(View.of(rows_of(said("x"))), wanted, 1)
     assert (made.max_tokens, made.effort, made.system) == (77, "low", "sys")

@@ -99,7 +99,7 @@ async def test_the_outcome_is_what_the_checkpoints_say() -> None:
 
 @pytest.mark.parametrize("text", ["", "   ", "too short"])
 async def test_an_empty_or_short_summary_leaves_everything_as_it_was(text: str) -> None:
-    """CMP-14, CMP-20: the very same view, but the call is paid; the problem is told (CMP-15)."""
+    """CMP-14, CMP-20, ARC-6: the very same view, but the call is paid; the problem is told (CMP-15)."""
     view = chat(14).view()
     outcome = await run(
         view,

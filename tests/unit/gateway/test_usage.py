@@ -26,7 +26,7 @@ async def told(house: House, words: str = "/usage", **more: Any) -> list[str]:
 
 
 async def test_use_of_this_conversation_and_of_the_person(db: Database) -> None:
-    """Calls, tokens, the cache's share, dollars, and what caching saved."""
+    """ASM-12: calls, tokens, the cache's share, dollars, and what caching saved."""
     async with House(db, [Answer("one", usage=CACHED), Answer("two", usage=CACHED)]) as house:
         await house.ask("first")
         await house.ask("/new")
