@@ -16,9 +16,10 @@ from agent_core.storage import ledger
 from agent_core.storage.ledger import PotRow
 from channels.types import Address, Button
 from gateway import inbox, outbox
-from gateway.budget_notes import Letters, Place, key_of, places, size, when
+from gateway.budget_notes import Letters, key_of, size, when
 from gateway.draft import Draft
 from gateway.identity import Language
+from gateway.operators import Place, places
 from gateway.tables import Outbox
 from gateway.texts import say
 

@@ -2,60 +2,20 @@
 
 import datetime as dt
 from collections.abc import Sequence
-from dataclasses import dataclass
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection
 
 from agent_core.budget.ledger import share
 from agent_core.budget.pots import NANO, OF_PRESETS, Pot, resets_at
 from agent_core.budget.words import moment, name_of, size_of
 from agent_core.storage.ledger import PotRow
-from agent_core.storage.tables import Session
-from channels.types import Address
-from gateway import identity, outbox
+from gateway import outbox
 from gateway.draft import Draft
 from gateway.identity import Language
-from gateway.tables import Conversation
+from gateway.operators import Place
 from gateway.texts import say
 
-_CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
-_SESSION = Session.__table__  # type: ignore[attr-defined]
-_OWN = ("web", "terminal")  # where nobody may look: a page that is closed, a window
-
 Letters = list[tuple[int, Draft]]
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where an operator is told something."""
-
-    person: str
-    address: Address
-    language: Language
-
-
-def places(conn: Connection, operators: Sequence[str], setting: str) -> list[Place]:
-    """The private conversations of the operators who have one: each one's newest, on a platform before others."""
-    query = (
-        select(_SESSION.c.owner, _CONVERSATION.c.address)
-        .join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
-        .where(_CONVERSATION.c.private, _SESSION.c.owner.in_(list(operators)))
-        .order_by(_CONVERSATION.c.created_at)
-    )
-    found: dict[str, Address] = {}
-    for row in conn.execute(query):
-        address = Address.parse(row.address)
-        if row.owner not in found or address.channel not in _OWN:
-            found[row.owner] = address
-    return [
-        Place(person, address, _language(conn, person, setting))
-        for person, address in found.items()
-    ]
-
-
-def _language(conn: Connection, person: str, setting: str) -> Language:
-    own = identity.known(conn, person).language or setting
-    return "zh" if own == "zh" else "en"
 
 
 def unit_of(pot: Pot, row: PotRow) -> str:

@@ -8,10 +8,10 @@ from sqlalchemy import Connection
 
 from agent_core.ports import Clock
 from gateway import outbox
-from gateway.budget_notes import places
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.identity import Language
+from gateway.operators import places
 from gateway.sender import Sender
 from gateway.texts import say
 from swarm_presets.problems import Problem

@@ -11,7 +11,7 @@ from sqlalchemy import Connection, select
 
 from agent_core.approvals import Rule
 from channels.types import Address
-from gateway import budget_notes
+from gateway import operators
 from gateway.settings_access import Access
 from gateway.tables import Conversation
 from gateway.votes import Asker, approvers
@@ -62,7 +62,7 @@ def _places(
         if address is not None:
             return [Elsewhere("ops", "", address)]
     people = approvers(access, asker, [rule])
-    told = budget_notes.places(conn, people, "en")
+    told = operators.places(conn, people, "en")
     return [Elsewhere(place.person, place.person, place.address) for place in told]
 
 

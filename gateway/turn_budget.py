@@ -18,10 +18,11 @@ from agent_core.storage import ledger
 from agent_core.storage.ledger import Hold
 from agent_core.types import Usage
 from gateway import budget_asks, budget_notes, outbox
-from gateway.budget_notes import Letters, Place
+from gateway.budget_notes import Letters
 from gateway.budgets import Budgets
 from gateway.draft import Draft
 from gateway.identity import Language
+from gateway.operators import Place, places
 from gateway.sender import Sender
 from gateway.tables import Outbox
 from gateway.texts import say
@@ -122,7 +123,7 @@ class TurnBudget:
         used = usage or Usage()
         settled = self.purse.settle(conn, session_id, used, now, model=model, last=last)
         if settled is not None and settled.warn:
-            told = budget_notes.places(conn, self.house.operators, self.house.setting)
+            told = places(conn, self.house.operators, self.house.setting)
             for pot, row in settled.warn:
                 self._letters += budget_notes.warning(
                     conn,
@@ -177,7 +178,7 @@ class TurnBudget:
             return "again"
         asks = short.pot.on_exceeded == "ask_admin"
         if asks:
-            told = budget_notes.places(conn, self.house.operators, self.house.setting)
+            told = places(conn, self.house.operators, self.house.setting)
             if not told:
                 return "nobody"
             turn_id = self.purse.payer.run
