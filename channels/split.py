@@ -39,11 +39,29 @@ def split(text: str, limit: int, measure: Measure = len) -> list[str]:
         return []
     if len(text) <= limit and "|" not in text and measure(text) <= limit:
         return [_trim(text)]
+    parts = _pack(text, limit, measure)
+    return [piece for part in parts for piece in _within(part, limit, measure)]
+
+
+def _pack(text: str, limit: int, measure: Measure) -> list[str]:
     packer = _Packer(limit, measure)
     for block in blocks(text):
         packer.add(block)
     packer.flush()
     return packer.parts
+
+
+def _within(part: str, limit: int, measure: Measure) -> list[str]:
+    """The part, cut again where a cut has made a table of it: rows before a row of rules read as a head."""
+    if "|" not in part:
+        return [part]
+    padding = sum(block.padding for block in blocks(part) if isinstance(block, Table))
+    if not padding or measure(part) + padding <= limit:
+        return [part]
+    pieces = _pack(part, limit, measure)
+    if len(pieces) < 2:
+        return pieces
+    return [end for piece in pieces for end in _within(piece, limit, measure)]
 
 
 def numbered(text: str, limit: int, measure: Measure = len) -> list[str]:

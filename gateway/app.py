@@ -45,7 +45,7 @@ from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.team_house import TeamHouse, load_presets
-from gateway.toolbox import toolbox
+from gateway.toolbox import Equipment, toolbox
 from gateway.turns import Turns
 from gateway.upkeep import MemoryUpkeep
 from gateway.waiting import AskingLanes
@@ -111,7 +111,7 @@ class _Base:
 def _base(settings: Settings, db: Database) -> _Base:
     clock = SystemClock()
     channels = ChannelManager()
-    registry = toolbox(OwnHistory(db) if settings.memory.enabled else None, settings.knowledge_dir)
+    registry = toolbox(_equipment(settings, db))
     return _Base(
         settings,
         db,
@@ -123,6 +123,14 @@ def _base(settings: Settings, db: Database) -> _Base:
         channels,
         Sender(db, clock, channels.get),
         _budgets(settings, clock),
+    )
+
+
+def _equipment(settings: Settings, db: Database) -> Equipment:
+    return Equipment(
+        history=OwnHistory(db) if settings.memory.enabled else None,
+        knowledge=settings.knowledge_dir,
+        book=StoredPortfolio(db),
     )
 
 

@@ -1,7 +1,9 @@
 """The tools that this installation has, built from the settings; those of other packages join by entry point."""
 
+from dataclasses import dataclass, field
 from pathlib import Path
 
+from agent_core.book import Portfolio
 from agent_core.compaction.request import compact
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
@@ -16,21 +18,35 @@ from agent_core.tools.notes import notes_tools
 from agent_core.tools.registry import Registry, foreign_tools
 
 
-def toolbox(history: History | None = None, knowledge: Path | None = None) -> Registry:
-    """All tools. Prices and texts are read at their first use, so that this is cheap.
+def _bundled() -> Sources:
+    return Sources([BundledSource()])
 
-    `history`: past chats can be searched; `knowledge`: the operator's own background texts.
+
+@dataclass(frozen=True, slots=True)
+class Equipment:
+    """What the tools stand on. Without a part its tools say so: the list of tools is the same everywhere.
+
+    `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold.
     """
-    sources = Sources([BundledSource()])
+
+    sources: Sources = field(default_factory=_bundled)
+    history: History | None = None
+    knowledge: Path | None = None
+    book: Portfolio | None = None
+
+
+def toolbox(given: Equipment | None = None) -> Registry:
+    """All tools. Prices and texts are read at their first use, so that this is cheap."""
+    has = given or Equipment()
     return Registry(
         [
-            *market_tools(sources),
-            *analysis_tools(sources),
-            *chart_tools(sources),
+            *market_tools(has.sources),
+            *analysis_tools(has.sources),
+            *chart_tools(has.sources),
             *ask_tools(),
             *archive_tools(),
-            *history_tools(history),
-            *knowledge_tools(knowledge),
+            *history_tools(has.history),
+            *knowledge_tools(has.knowledge),
             *notes_tools(),
             compact,
             *foreign_tools(),

@@ -67,3 +67,9 @@ def test_a_rule_behind_a_row_without_its_head_makes_no_table_of_it() -> None:
     head = "| price | price | price |\n| - | - | - |\n"
     rows = "| price | price | price |\n| price | price | price | price |\n"
     check_length(f"{head}{rows}| {' '.join(['price'] * 7)} |\n---\n\n", 150)
+
+
+def test_rows_of_rules_inside_a_table_make_no_wider_table_of_what_a_cut_leaves() -> None:
+    head = "| price | price | price |\n| - | - | - |\n| price |\n"
+    rows = "| price |\n| --: |\n| price |\n| price |\n| price price | price price price |\n"
+    check_length(f"price\n\n{head}{rows}\n", 150)
