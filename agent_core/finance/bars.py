@@ -2,8 +2,9 @@
 
 Dates ascend without repeats and all columns are equally long. Prices are in `currency`, volume is a number of shares.
 `splits` lists the share splits that the source knows of for prices as traded; a source whose prices are adjusted
-already leaves it empty. A split moves no price until `adjusted` is called, and `until` forgets later ones, so that a
-split of the future never shows in the prices of the past (DESIGN.md 6, `as_of`).
+already leaves it empty. `dividends` lists what was paid for one share, as a share stood on its day, or in the shares of
+prices that are adjusted. Neither moves a price until `adjusted` is called, and `until` forgets later ones, so that
+nothing of the future ever shows in the prices of the past (DESIGN.md 6, `as_of`).
 """
 
 import datetime as dt
@@ -12,9 +13,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from itertools import groupby
+from math import prod
 from typing import Literal
 
 Interval = Literal["day", "week", "month"]
+Adjust = Literal["splits", "total"]
 COLUMNS = ("open", "high", "low", "close", "volume")
 
 
@@ -24,6 +27,14 @@ class Split:
 
     date: dt.date
     ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Dividend:
+    """Who held a share before `date` (the ex-date) gets `amount`, in the currency of the prices, for each."""
+
+    date: dt.date
+    amount: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +60,7 @@ class Bars:
     splits: tuple[Split, ...] = ()
     adjustment: str = "as traded"
     interval: Interval = "day"
+    dividends: tuple[Dividend, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(getattr(self, name)) != len(self.dates) for name in COLUMNS):
@@ -80,18 +92,28 @@ class Bars:
         return self.rows(begin, stop)
 
     def until(self, as_of: dt.date | None) -> "Bars":
-        """What was known at the end of `as_of`: its bars and its splits. None: everything."""
+        """What was known at the end of `as_of`: its bars, splits and dividends. None: everything."""
         if as_of is None:
             return self
-        known = tuple(split for split in self.splits if split.date <= as_of)
-        return replace(self.window(None, as_of), splits=known)
+        splits = tuple(split for split in self.splits if split.date <= as_of)
+        paid = tuple(dividend for dividend in self.dividends if dividend.date <= as_of)
+        return replace(self.window(None, as_of), splits=splits, dividends=paid)
 
     def index_until(self, day: dt.date) -> int:
         """The index of the last bar on or before `day`, or -1."""
         return bisect_right(self.dates, day) - 1
 
-    def adjusted(self) -> "Bars":
-        """Prices (and volumes) in today's shares: each known split applied to the bars before it."""
+    def adjusted(self, how: Adjust = "splits") -> "Bars":
+        """Prices (and volumes, and dividends) in today's shares: each known split applied to the bars before it.
+
+        With "total" each dividend is taken out of the prices before it as well, as if it had bought shares at the close
+        before its day; the result states no dividends, because they are in the prices.
+        """
+        return (
+            self._in_todays_shares() if how == "splits" else self._in_todays_shares()._reinvested()
+        )
+
+    def _in_todays_shares(self) -> "Bars":
         if not self.splits:
             return self
         factors = [1.0] * len(self)
@@ -102,7 +124,29 @@ class Bars:
             self.scaled([1 / factor for factor in factors]),
             volume=_times(self.volume, factors),
             splits=(),
+            dividends=tuple(
+                replace(paid, amount=paid.amount / self._shares_since(paid.date))
+                for paid in self.dividends
+            ),
             adjustment="adjusted for splits, not for dividends",
+        )
+
+    def _shares_since(self, day: dt.date) -> float:
+        """How many shares now stand for one of `day`."""
+        return prod(split.ratio for split in self.splits if split.date > day)
+
+    def _reinvested(self) -> "Bars":
+        if not self.dividends:
+            return self
+        factors = [1.0] * len(self)
+        for paid in self.dividends:
+            after = bisect_left(self.dates, paid.date)
+            if 0 < after < len(self) and paid.amount < self.close[after - 1]:
+                kept = 1 - paid.amount / self.close[after - 1]
+                for i in range(after):
+                    factors[i] *= kept
+        return replace(
+            self.scaled(factors), dividends=(), adjustment="adjusted for splits and dividends"
         )
 
     def scaled(self, factors: Sequence[float]) -> "Bars":

@@ -11,7 +11,7 @@ from importlib.resources import files
 
 import pytest
 
-from agent_core.finance.bars import Bars, Split
+from agent_core.finance.bars import Bars, Dividend, Split
 from agent_core.finance.sources.bundled import SYMBOLS, BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import Listed, NoData, PriceSource
@@ -54,6 +54,32 @@ def test_a_split_is_applied_to_prices_and_volumes_before_it() -> None:
     assert list(adjusted.close) == [50, 50, 50]
     assert list(adjusted.volume) == [200, 200, 100]
     assert adjusted.adjusted() is adjusted
+
+
+def test_a_dividend_is_taken_out_of_the_prices_before_it_only_when_asked() -> None:
+    """The close before the ex-date is 50; 1 of it was paid, so 98 % of every earlier price remain."""
+    bars = made([40, 50, 49, 51], dividends=(Dividend(DAY("2024-01-03"), 1.0),))
+    assert bars.adjusted() is bars
+    total = bars.adjusted("total")
+    assert list(total.close) == pytest.approx([39.2, 49, 49, 51])
+    assert list(total.volume) == [100] * 4
+    assert (total.dividends, total.adjustment) == ((), "adjusted for splits and dividends")
+    assert total.adjusted("total") is total
+
+
+def test_a_dividend_before_a_split_counts_in_the_shares_of_its_day() -> None:
+    """2 for one of 100 is 1 for one of 50; one that is paid on the day of the split is in new shares already."""
+    paid = (Dividend(DAY("2024-01-02"), 2.0), Dividend(DAY("2024-01-03"), 0.5))
+    bars = made([100, 100, 50], splits=(Split(DAY("2024-01-03"), 2.0),), dividends=paid)
+    assert [d.amount for d in bars.adjusted().dividends] == [1.0, 0.5]
+    assert list(bars.adjusted("total").close) == pytest.approx([50 * 0.98 * 0.99, 50 * 0.99, 50])
+
+
+def test_a_dividend_after_as_of_or_outside_of_the_window_moves_no_price() -> None:
+    bars = made([40, 50, 49, 51], dividends=(Dividend(DAY("2024-01-03"), 1.0),))
+    assert list(bars.until(DAY("2024-01-02")).adjusted("total").close) == [40, 50]
+    assert list(bars.window(DAY("2024-01-03"), None).adjusted("total").close) == [49, 51]
+    assert list(bars.window(None, DAY("2024-01-02")).adjusted("total").close) == [40, 50]
 
 
 def test_a_split_after_as_of_shows_in_no_earlier_price() -> None:
