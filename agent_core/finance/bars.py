@@ -109,9 +109,8 @@ class Bars:
         With "total" each dividend is taken out of the prices before it as well, as if it had bought shares at the close
         before its day; the result states no dividends, because they are in the prices.
         """
-        return (
-            self._in_todays_shares() if how == "splits" else self._in_todays_shares()._reinvested()
-        )
+        shares = self._in_todays_shares()
+        return shares if how == "splits" else _reinvested(shares)
 
     def _in_todays_shares(self) -> "Bars":
         if not self.splits:
@@ -134,20 +133,6 @@ class Bars:
     def _shares_since(self, day: dt.date) -> float:
         """How many shares now stand for one of `day`."""
         return prod(split.ratio for split in self.splits if split.date > day)
-
-    def _reinvested(self) -> "Bars":
-        if not self.dividends:
-            return self
-        factors = [1.0] * len(self)
-        for paid in self.dividends:
-            after = bisect_left(self.dates, paid.date)
-            if 0 < after < len(self) and paid.amount < self.close[after - 1]:
-                kept = 1 - paid.amount / self.close[after - 1]
-                for i in range(after):
-                    factors[i] *= kept
-        return replace(
-            self.scaled(factors), dividends=(), adjustment="adjusted for splits and dividends"
-        )
 
     def scaled(self, factors: Sequence[float]) -> "Bars":
         """The same bars with every price times the factor of its day; volumes stay."""
@@ -188,6 +173,21 @@ class Bars:
             close=array("d", (self.close[g[-1]] for g in groups)),
             volume=array("d", (sum(self.volume[g[0] : g[-1] + 1]) for g in groups)),
         )
+
+
+def _reinvested(bars: Bars) -> Bars:
+    if not bars.dividends:
+        return bars
+    factors = [1.0] * len(bars)
+    for paid in bars.dividends:
+        after = bisect_left(bars.dates, paid.date)
+        if 0 < after < len(bars) and paid.amount < bars.close[after - 1]:
+            kept = 1 - paid.amount / bars.close[after - 1]
+            for i in range(after):
+                factors[i] *= kept
+    return replace(
+        bars.scaled(factors), dividends=(), adjustment="adjusted for splits and dividends"
+    )
 
 
 def _times(column: Sequence[float], factors: Sequence[float]) -> Sequence[float]:
