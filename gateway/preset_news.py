@@ -56,7 +56,7 @@ class PresetNews:
 def _told(problems: Sequence[Problem], language: Language) -> str:
     first = problems[0]
     text = say(
-        "preset_broken",
+        "preset_edit_broken",
         language,
         place=f"{first.file}:{first.line}:{first.column}",
         code=first.code,
@@ -64,4 +64,4 @@ def _told(problems: Sequence[Problem], language: Language) -> str:
         cure=first.cure,
     )
     more = len(problems) - 1
-    return f"{text}\n{say('preset_broken_more', language, count=more)}" if more else text
+    return f"{text}\n{say('preset_edit_broken_more', language, count=more)}" if more else text

@@ -19,9 +19,9 @@ from gateway.db import Database, DatabaseError, connect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0005"
+HEAD = "0006"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

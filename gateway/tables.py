@@ -125,6 +125,20 @@ class Outbox(SQLModel, table=True):
     sent_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 
+class PresetVersion(SQLModel, table=True):
+    """A preset as a turn began with it, kept while an open turn works with it. It is the installation's.
+
+    `digest` is the sha256 of what it says, `source` its resolved text with its prompts (`swarm_presets/kept.py`).
+    """
+
+    __tablename__ = "preset_version"  # pyright: ignore[reportAssignmentType]
+
+    digest: str = Field(primary_key=True)
+    name: str
+    source: str = Field(sa_column=Column(Text, nullable=False))
+    at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+
+
 class Person(SQLModel, table=True):
     """Someone who wrote.
 

@@ -1,11 +1,11 @@
 """What the gateway says of what an answer rests on: its context and its preset, in English and Chinese."""
 
 TEXTS: dict[str, tuple[str, str]] = {
-    "preset_broken": (
+    "preset_edit_broken": (
         "An edited preset is not used, the last good one goes on: `{place}` [{code}] {message}; {cure}",
         "修改后的预设未启用，继续使用上一个有效版本：`{place}` [{code}] {message}；{cure}",
     ),
-    "preset_broken_more": (
+    "preset_edit_broken_more": (
         "{count} more: `swarmgate presets validate` shows them.",
         "另有 {count} 处，可用 `swarmgate presets validate` 查看。",
     ),

@@ -87,7 +87,8 @@ class Turn(SQLModel, table=True):
     """One run of a session for one principal. `id` is the id of its first inbox row.
 
     `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon`
-    are backlog from before the turn: they are never steered into it.
+    are backlog from before the turn: they are never steered into it. `digest` is that of the preset it works with, empty
+    where that is unknown.
     """
 
     __table_args__ = (Index("turn_session", "session_id"),)
@@ -97,6 +98,7 @@ class Turn(SQLModel, table=True):
     principal: str
     status: str
     preset: str = ""
+    digest: str = Field(default="", sa_column_kwargs={"server_default": text("''")})
     horizon: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
     error_id: str | None = None
     started_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
