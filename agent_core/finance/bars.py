@@ -46,6 +46,7 @@ class Bars:
         source: Name of the price source.
         adjustment: What has been done to the prices, in a few words.
         interval: Length of one bar; a coarser bar carries the date of its last trading day.
+        applied: The splits that `adjusted` has applied to the prices; who shows a window can say which lie in it.
     """
 
     symbol: str
@@ -61,6 +62,7 @@ class Bars:
     adjustment: str = "as traded"
     interval: Interval = "day"
     dividends: tuple[Dividend, ...] = ()
+    applied: tuple[Split, ...] = ()
 
     def __post_init__(self) -> None:
         if any(len(getattr(self, name)) != len(self.dates) for name in COLUMNS):
@@ -123,6 +125,7 @@ class Bars:
             self.scaled([1 / factor for factor in factors]),
             volume=_times(self.volume, factors),
             splits=(),
+            applied=(*self.applied, *self.splits),
             dividends=tuple(
                 replace(paid, amount=paid.amount / self._shares_since(paid.date))
                 for paid in self.dividends

@@ -10,7 +10,7 @@ import math
 from dataclasses import dataclass
 
 from agent_core import symbols
-from agent_core.finance import periods
+from agent_core.finance import periods, quality
 from agent_core.finance.bars import Bars
 from agent_core.finance.indicators import WARM_UP
 from agent_core.finance.periods import Period
@@ -21,6 +21,7 @@ from agent_core.symbols import Symbol
 from agent_core.tools.spec import Credibility, ToolContext, ToolFailure
 
 DEFAULT_MONTHS = 12
+CANDIDATES = 5  # symbols that a name may mean
 STALE = dt.timedelta(days=7)  # a long weekend is not stale
 # Trading days are about 252 of 365; the rest covers holidays.
 _WARM_UP_SPAN = dt.timedelta(days=math.ceil(WARM_UP * 365 / 252) + 15)
@@ -159,6 +160,7 @@ def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
             if zh
             else f"the newest price in {window.source} is of {window.as_of}, not of today"
         )
+    notes += quality.remarks(quality.check(window), ctx.language)
     return "；".join(notes) if zh else "; ".join(notes)
 
 
@@ -169,11 +171,23 @@ async def _outside(sources: Sources, ctx: ToolContext, symbol: Symbol, period: P
     except NoData:
         zh, en = f"在 {ctx.as_of} 之前没有价格", f"there are none before {ctx.as_of}"
     else:
-        span = f"{whole.first} – {whole.as_of}"
-        zh, en = f"现有数据：{span}，请改用其中的日期", f"there are prices of {span}: ask for these"
+        zh, en = _nearest(whole, period)
     if ctx.language == "zh":
         return f"{symbol.id} 在 {wanted} 没有价格；{zh}"
     return f"no prices of {symbol.id} for {wanted}; {en}"
+
+
+def _nearest(whole: Bars, period: Period) -> tuple[str, str]:
+    """What to ask for instead, in both languages: the days around a holiday or a gap, else the span that there is."""
+    before = whole.index_until(period.start) if period.start else -1
+    if 0 <= before < len(whole) - 1:
+        days = f"{whole.dates[before]}", f"{whole.dates[before + 1]}"
+        return (
+            f"当时没有交易，最近的交易日是 {days[0]} 和 {days[1]}",
+            f"nothing was traded then; the nearest days with prices are {days[0]} and {days[1]}",
+        )
+    span = f"{whole.first} – {whole.as_of}"
+    return f"现有数据：{span}，请改用其中的日期", f"there are prices of {span}: ask for these"
 
 
 def _missing(sources: Sources, ctx: ToolContext, symbol: Symbol, reason: NoData) -> str:
@@ -186,12 +200,16 @@ def _missing(sources: Sources, ctx: ToolContext, symbol: Symbol, reason: NoData)
 
 
 def _unknown(sources: Sources, ctx: ToolContext, query: str) -> str:
-    near = ", ".join(f"{s.id} ({s.display(ctx.language)})" for s in symbols.resembling(query))
+    """Near names are candidates that a model can offer to the person with ask_user."""
+    found = symbols.search(query, CANDIDATES)
+    near = ", ".join(f"{s.id} ({s.display(ctx.language)})" for s in found)
     have = ", ".join(sources.symbols) or "—"
     if ctx.language == "zh":
-        guess = f"是否指 {near}？" if near else ""
+        asks = "请用 ask_user 让用户选择；" if len(found) > 1 else ""
+        guess = f"是否指 {near}？{asks}" if near else ""
         return f"没有名为 {query!r} 的证券；{guess}有数据的是：{have}"
-    guess = f"did you mean {near}? " if near else ""
+    asks = "let the person choose with ask_user; " if len(found) > 1 else ""
+    guess = f"did you mean {near}? {asks}" if near else ""
     return f"no symbol is named {query!r}; {guess}there are prices of {have}"
 
 
