@@ -10,6 +10,7 @@ import logging
 import signal
 from collections.abc import Callable, Sequence
 
+from agent_core.finance import work
 from channels.base import CanMenu, Channel
 from channels.errors import ChannelError
 from channels.manager import State
@@ -38,6 +39,7 @@ async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], Non
         await _serve(core, settings, announce, stop, demo=demo)
     finally:
         await core.models.close()
+        await work.close()
         await core.db.close()
     return 0
 
@@ -172,4 +174,5 @@ async def chat(
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await core.models.close()
+        await work.close()
         await core.db.close()
