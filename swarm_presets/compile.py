@@ -68,9 +68,11 @@ def compile_team(tree: Mapping) -> Team:
         for name, part in (preset.agents or {}).items()
         if part
     }
+    digest, source = _source(tree, [supervisor, *agents.values()])
     team = Team(
         name=preset.name,
-        digest=_digest(tree, [supervisor, *agents.values()]),
+        digest=digest,
+        source=source,
         supervisor=supervisor,
         agents=agents,
         delegation=_delegation(preset.delegation or DelegationPart()),
@@ -248,11 +250,15 @@ def _prompt(tree: Mapping, *path: str) -> str:
     return prompts.read(file.span.source, file.text) if isinstance(file, Leaf) else ""
 
 
-def _digest(tree: Mapping, workers: list[Agent]) -> str:
-    """The sha256 of everything that decides how the team works: the resolved source and each prompt's text."""
+def _source(tree: Mapping, workers: list[Agent]) -> tuple[str, str]:
+    """The sha256 of everything that decides how the team works, and that itself: the resolved source and each prompt.
+
+    The order of keys is kept in the text, and counts for nothing in the digest.
+    """
     source = {
         key: value for key, value in plain(tree).items() if key not in {"extends", "abstract"}
     }
     whole = {"source": source, "prompts": {w.id: w.prompt for w in workers}}
-    text = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
+    ordered = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
+    text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(ordered.encode()).hexdigest(), text

@@ -14,6 +14,7 @@ from agent_core.budget.pots import OwnPots, nano
 from agent_core.ports import Price
 from agent_core.runtime.expect import Require
 from agent_core.runtime.flow import Input, Step
+from agent_core.runtime.memories import MemoryRules
 from agent_core.runtime.scenes import Scene
 
 NextAction = Literal[
@@ -154,6 +155,7 @@ class Agent:
     approvals: tuple[Rule, ...] = ()
     reads: int | None = None
     writes: int | None = None
+    memory: MemoryRules = field(default_factory=MemoryRules)
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""
@@ -198,7 +200,8 @@ class ModelUse:
 class Team:
     """A preset, ready to run.
 
-    `digest` is the sha256 of its resolved source, so that a running turn keeps its own.
+    `digest` is the sha256 of its resolved source, so that a running turn keeps its own; `source` is what the team can
+    be made from again ("" for one that was not read from a file).
 
     `context_policy` is one of `agent_core/compaction/strategies.py`, "" for the settings' own. `budget` are the
     pots that the preset writes; they nest within those of the settings. `models` are its aliases that have a price or
@@ -224,6 +227,7 @@ class Team:
     models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
     data: DataRules = field(default_factory=DataRules)
     scenes: tuple[Scene, ...] = ()
+    source: str = field(default="", repr=False, compare=False)
 
     def plain_models(self, word: str) -> tuple[str, ...]:
         """The plain names of the models that may answer for an alias, or for a name that is none."""

@@ -87,8 +87,8 @@ class Turn(SQLModel, table=True):
     """One run of a session for one principal. `id` is the id of its first inbox row.
 
     `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon`
-    are backlog from before the turn: they are never steered into it. `digest` is that of the preset it works with, empty
-    where that is unknown.
+    are backlog from before the turn: they are never steered into it. `digest` is that of its preset, empty where
+    that is unknown.
     """
 
     __table_args__ = (Index("turn_session", "session_id"),)
