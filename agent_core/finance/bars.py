@@ -47,6 +47,8 @@ class Bars:
         adjustment: What has been done to the prices, in a few words.
         interval: Length of one bar; a coarser bar carries the date of its last trading day.
         applied: The splits that `adjusted` has applied to the prices; who shows a window can say which lie in it.
+        fetched_at: When a live source gave them (aware, UTC); None for prices that lie here.
+        stale: The source could not be asked again, so these are the ones of `fetched_at`.
     """
 
     symbol: str
@@ -63,6 +65,8 @@ class Bars:
     interval: Interval = "day"
     dividends: tuple[Dividend, ...] = ()
     applied: tuple[Split, ...] = ()
+    fetched_at: dt.datetime | None = None
+    stale: bool = False
 
     def __post_init__(self) -> None:
         if any(len(getattr(self, name)) != len(self.dates) for name in COLUMNS):
@@ -136,6 +140,22 @@ class Bars:
     def _shares_since(self, day: dt.date) -> float:
         """How many shares now stand for one of `day`."""
         return prod(split.ratio for split in self.splits if split.date > day)
+
+    def as_traded(self) -> "Bars":
+        """The opposite of `adjusted`: prices, volumes and dividends in today's shares become those of their day.
+
+        For sources whose prices are adjusted for the splits in `splits`; these stay stated.
+        """
+        factors = [self._shares_since(day) for day in self.dates]
+        return replace(
+            self.scaled(factors),
+            volume=_times(self.volume, [1 / factor for factor in factors]),
+            dividends=tuple(
+                replace(paid, amount=paid.amount * self._shares_since(paid.date))
+                for paid in self.dividends
+            ),
+            adjustment="as traded",
+        )
 
     def scaled(self, factors: Sequence[float]) -> "Bars":
         """The same bars with every price times the factor of its day; volumes stay."""

@@ -23,6 +23,20 @@ class NoData(SwarmgateError):
         self.cure = cure
 
 
+class SourceDown(NoData):
+    """A source itself failed: it is not reached, too slow, over its limit, or answers with something that is no data.
+
+    Attributes:
+        retry_after: Seconds in which it wants to be left alone, where it says so.
+    """
+
+    def __init__(
+        self, what: str, where: str, cure: str, *, retry_after: float | None = None
+    ) -> None:
+        super().__init__(what, where, cure)
+        self.retry_after = retry_after
+
+
 class PriceSource(Protocol):
     """Prices by symbol."""
 
@@ -36,7 +50,8 @@ class PriceSource(Protocol):
 
         `symbol` is a canonical id (agent_core/symbols.py). Prices are as traded with `splits` stated, or adjusted by
         the source with `splits` empty. The result has at least one bar. Raises NoData when there is none, also when the
-        source cannot be reached. Blocks nothing; cancelling it leaves nothing behind.
+        source cannot be reached (SourceDown). Blocks nothing; what a cancelled call leaves behind ends by the source's
+        own time-out.
         """
         ...
 
