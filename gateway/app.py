@@ -18,7 +18,6 @@ from gateway.budget_waiters import Waiters
 from gateway.budgets import Budgets
 from gateway.clock import SystemClock
 from gateway.commands import Commands
-from gateway.conversation import Lane
 from gateway.db import Database, url_of
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
@@ -204,7 +203,14 @@ def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering
         db=db,
         clock=clock,
         place=Place(settings.locale.timezone, settings.locale.language),
-        services=Services(base.registry, base.models.get, clock, archive=archive, memory=notes),
+        services=Services(
+            base.registry,
+            base.models.get,
+            clock,
+            archive=archive,
+            memory=notes,
+            recall=_recall(base) if settings.memory.enabled else None,
+        ),
         teams=base.teams,
         models=base.models,
         senders=base.senders,
@@ -235,12 +241,12 @@ def _remembering(base: _Base) -> Remembering:
 
 
 def _recaller(base: _Base, turns: Turns) -> Recaller:
-    def closed(lane: Lane) -> bool:
-        return turns.groups.is_lite(lane.address, private=lane.private)
+    book = StoredPortfolio(base.db)
+    return Recaller(base.db, base.clock, book, _recall(base), turns.known, turns.staff.memory)
 
-    db = base.db
-    recall = OwnRecall(db, Profile(base.settings.memory.profile))
-    return Recaller(db, base.clock, StoredPortfolio(db), recall, turns.known, closed)
+
+def _recall(base: _Base) -> OwnRecall:
+    return OwnRecall(base.db, Profile(base.settings.memory.profile))
 
 
 def _watch(base: _Base) -> PresetWatch:

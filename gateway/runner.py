@@ -82,15 +82,15 @@ class TurnRunner:
                 conn,
                 conversation_id,
                 self.turns.place,
-                self.turns.preset,
+                self.turns.staff.choice,
                 now,
                 self.turns.known,
                 self.turns.asking,
                 found,
-                self.turns.scenes,
+                self.turns.staff.scenes,
+                self.turns.staff.unlearnt,
             )
-            self.turns.pay_ahead(conn, begun)
-            return begun
+            return self.turns.ready(conn, begun)
 
         return await self.turns.db.write(work)
 

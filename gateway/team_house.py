@@ -101,13 +101,23 @@ class TeamHouse:
         now = (team for team in self._presets.teams.values() if team.digest == digest)
         return next(now, None) or self._before.get(digest)
 
+    def digests(self) -> frozenset[str]:
+        """What the presets that can be chosen now say."""
+        return frozenset(team.digest for team in self._presets.teams.values())
+
+    def keep(self, team: Team) -> None:
+        """Remember a team that is none of the present ones, for turns that work with it."""
+        self._before[team.digest] = team
+        while len(self._before) > KEPT:
+            self._before.popitem(last=False)
+
     def fallback(self) -> Team:
         """A team that always exists, to say something with."""
         return self._presets.teams.get(self.default) or next(iter(self._presets.teams.values()))
 
-    def lite(self, registry: Registry) -> Team:
-        """The preset `solo` (or the default) without sub-agents, with those of the lite tools that change nothing."""
-        team = self._presets.teams.get("solo") or self.fallback()
+    def lite(self, registry: Registry, whole: Team | None = None) -> Team:
+        """A team (else the preset `solo`, or the default) alone, with those of the lite tools that change nothing."""
+        team = whole or self._presets.teams.get("solo") or self.fallback()
 
         def is_open(name: str) -> bool:
             spec = registry.get(name)
@@ -145,9 +155,7 @@ class TeamHouse:
         self._presets = replace(new, teams=teams, files=files, trees={})
         for name, team in old.teams.items():
             if name not in teams or teams[name].digest != team.digest:
-                self._before[team.digest] = team
-        while len(self._before) > KEPT:
-            self._before.popitem(last=False)
+                self.keep(team)
         known = set(old.problems)
         return Swap(
             changed=tuple(n for n, t in teams.items() if _digest(old, n) != t.digest),

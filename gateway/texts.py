@@ -95,6 +95,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "The preset {name} is not available any more; choose another with /preset.",
         "预设 {name} 已不可用，请用 /preset 另选。",
     ),
+    "preset_changed": (
+        "The preset {name} has changed since I began, and cannot go on as it was. Please ask again.",
+        "预设 {name} 在处理期间已更改，无法按原来的内容继续，请重新提问。",
+    ),
     "file_failed": (
         "I could not fetch {name}. Please send it again.",
         "无法取得文件 {name}，请重新发送。",

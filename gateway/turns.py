@@ -14,16 +14,14 @@ from agent_core.compaction.view import View
 from agent_core.errors import Fenced, Reload
 from agent_core.ports import Clock, Transcriber
 from agent_core.runtime.run import Person
-from agent_core.runtime.scenes import brought
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
-from agent_core.types import Context, Message, Row
+from agent_core.types import Message, Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
 from channels.types import Address, Button, Step
 from gateway import inbox, outbox, turn_budget
 from gateway.budgets import Budgets
-from gateway.conversation import Lane
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
 from gateway.draft import Draft
@@ -43,10 +41,11 @@ from gateway.sender import Sender
 from gateway.settings_access import Access
 from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
-from gateway.team_house import LITE, TeamHouse
+from gateway.team_house import TeamHouse
 from gateway.texts import say
 from gateway.thread_history import earlier_row
 from gateway.turn_files import TurnFiles
+from gateway.turn_teams import TurnTeams
 from gateway.waiting import AskingLanes
 
 log = logging.getLogger(__name__)
@@ -83,6 +82,7 @@ class Turns:
     budgets: Budgets | None = None
     fresh: set[str] = field(default_factory=set)
     said: dict[str, Callable[[], str]] = field(default_factory=dict)
+    staff: TurnTeams = field(init=False)
     _media: Media = field(init=False)
     policy: str = DEFAULT
     _recent: OrderedDict[str, View] = field(default_factory=OrderedDict)
@@ -91,6 +91,7 @@ class Turns:
     def __post_init__(self) -> None:
         self._since = self.clock.now()
         self._media = Media(self.channel, self.transcriber)
+        self.staff = TurnTeams(self.teams, self.services.registry, self.groups)
 
     def known(self, session_id: str) -> tuple[Row, ...]:
         """Rows of a session that are in memory."""
@@ -102,6 +103,7 @@ class Turns:
 
         Cancellation cuts it off where it is; what is stored stays.
         """
+        self.staff.committed(begun)
         language = self.language(begun)
         reply = Draft(begun.turn_id, REPLY, begun.item.author, begun.lane.address, "")
         if not begun.lane.private:
@@ -172,9 +174,10 @@ class Turns:
         self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
     ) -> Turn:
         problem = ""
-        team = self._team(begun.lane)
+        team = begun.team
         if team is None:
-            problem = say("preset_missing", language, name=begun.lane.preset)
+            code = "preset_changed" if begun.digest else "preset_missing"
+            problem = say(code, language, name=self.teams.name_for(begun.lane.preset))
             team = self.teams.fallback()
         model = begun.lane.model
         try:
@@ -194,7 +197,14 @@ class Turns:
             model = "demo"
             await self.models.prepare([model])
         data = team.data
-        person = Person(begun.principal, language, data.as_of, True, data.max_age, data.day_input)
+        person = Person(
+            begun.principal,
+            language,
+            data.as_of,
+            max_age=data.max_age,
+            day_input=data.day_input,
+            place=self.staff.where(begun.lane),
+        )
         turn = Turn(
             self.services,
             team,
@@ -221,28 +231,11 @@ class Turns:
         if brought is not None and brought.useless:
             turn.refuse(brought.told)
 
-    def _team(self, lane: Lane) -> Team | None:
-        """Who works in this conversation; None when its preset is gone."""
-        if self.groups.is_lite(lane.address, private=lane.private):
-            return self.teams.lite(self.services.registry)
-        return self.teams.find(lane.preset)
-
-    def scenes(self, lane: Lane, words: str) -> tuple[Context, ...]:
-        """What the preset of a conversation adds to the context of a message with these words."""
-        team = self._team(lane)
-        return tuple(Context(text) for text in brought(team.scenes, words)) if team else ()
-
-    def preset(self, lane: Lane) -> str:
-        """The name of the preset that a conversation uses."""
-        if self.groups.is_lite(lane.address, private=lane.private):
-            return LITE
-        return self.teams.name_for(lane.preset)
-
     async def _steps(self, begun: Begun, language: Language) -> Sequence[Step]:
         """What the turn has done already."""
         if not begun.resumed:
             return ()
-        team = self._team(begun.lane) or self.teams.fallback()
+        team = begun.team or self.teams.fallback()
         names = Names(self.services.registry, team, language)
         return await self.db.read(lambda conn: steps_so_far(conn, begun, names))
 
@@ -277,10 +270,14 @@ class Turns:
             budget=turn_budget.of_turn(self.budgets, begun, language, self.senders),
         )
 
-    def pay_ahead(self, conn: Connection, begun: Begun | None) -> None:
-        """In the transaction that begins a turn: set aside what its first call will probably cost."""
-        if self.budgets is not None and begun is not None and begun.turn_id:
-            turn_budget.begin(self.budgets, conn, begun, self._team(begun.lane))
+    def ready(self, conn: Connection, begun: Begun | None) -> Begun | None:
+        """In the transaction that begins a turn: find its team, set aside what its first call will probably cost."""
+        if begun is None or not begun.turn_id:
+            return begun
+        begun = self.staff.staffed(conn, begun, self.clock.now())
+        if self.budgets is not None:
+            turn_budget.begin(self.budgets, conn, begun, begun.team)
+        return begun
 
     def _desk(self, begun: Begun) -> Desk:
         """Where this turn's questions to people go."""
@@ -292,7 +289,7 @@ class Turns:
                 self.asking.add(begun.lane.id)
                 self.asked()
 
-        team = self._team(begun.lane) or self.teams.fallback()
+        team = begun.team or self.teams.fallback()
         return Desk(
             begun.lane.address,
             begun.item.author,
@@ -314,7 +311,7 @@ class Turns:
     def _delivery(
         self, begun: Begun, receipt: Receipt, language: Language, steps: Sequence[Step]
     ) -> Delivery:
-        team = self._team(begun.lane) or self.teams.fallback()
+        team = begun.team or self.teams.fallback()
         stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
         stream: PreviewStream | None = None
         channel = self._channel(begun)

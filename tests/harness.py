@@ -25,7 +25,7 @@ from gateway import conversation, inbox
 from gateway.clock import SystemClock
 from gateway.db import Database
 from gateway.draft import Draft
-from gateway.engine.begin import Begun, Place, begin
+from gateway.engine.begin import Begun, Chosen, Place, begin
 from gateway.engine.fence import Fence
 from gateway.engine.journal import TurnJournal
 from gateway.outbox import REPLY
@@ -65,7 +65,7 @@ async def post(db: Database, inbound: Inbound) -> int:
 async def begin_next(db: Database, chat: int = 1) -> Begun | None:
     now = dt.datetime.now(dt.UTC)
     return await db.write(
-        lambda conn: begin(conn, str(place(chat)), PLACE, lambda lane: "test", now)
+        lambda conn: begin(conn, str(place(chat)), PLACE, lambda lane: Chosen("test"), now)
     )
 
 

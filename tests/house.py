@@ -161,6 +161,7 @@ class House:
                 self._nap if still else self.clock.sleep,
                 SessionArchive(db),
                 SessionNotes(db, self.clock, Redactor()),
+                OwnRecall(db),
             ),
             teams=self.teams,
             models=self.models,
@@ -192,7 +193,7 @@ class House:
                 StoredPortfolio(db),
                 OwnRecall(db),
                 self.turns.known,
-                lambda lane: self.settings.groups.is_lite(lane.address, private=lane.private),
+                self.turns.staff.memory,
             ),
         )
         self.engine = LocalEngine(

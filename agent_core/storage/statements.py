@@ -200,6 +200,7 @@ def open_turn(
     preset: str,
     horizon: int,
     now: dt.datetime,
+    digest: str = "",
 ) -> None:
     """A turn begins; inbox rows up to `horizon` are backlog and never steered into it."""
     conn.execute(
@@ -210,6 +211,7 @@ def open_turn(
             "principal": principal,
             "status": TurnStatus.RUNNING.value,
             "preset": preset,
+            "digest": digest,
             "horizon": horizon,
             "error_id": None,
             "started_at": now,

@@ -3,10 +3,12 @@
 import datetime as dt
 from collections.abc import Callable, Container, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
 from agent_core.assembly.sections import author_line, own_words, runtime_note, situation
+from agent_core.runtime.team import Team
 from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
@@ -29,6 +31,13 @@ STOPPING = frozenset({"stopping", INTERRUPTING})
 _EVERY = AskingLanes()  # any conversation may have one
 
 
+class Chosen(NamedTuple):
+    """The preset that a turn begins with; the digest is empty where its content is unknown."""
+
+    name: str
+    digest: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Begun:
     """A turn to run, or a lane command to carry out (`command`). `rows` is the whole session.
@@ -38,7 +47,8 @@ class Begun:
     album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
     `letters`: messages of a turn that ended with this begin, which say something else now.
     `found`: what was recalled for the turn's first message. `principal`: who owns memory, portfolio and budget of the
-    turn; `own_language`: the author's own choice, or empty.
+    turn; `own_language`: the author's own choice, or empty. `digest` is what its preset said when it began, empty where
+    that is unknown; `team` who works in it, None when there is no such team any more.
     """
 
     lane: Lane
@@ -59,6 +69,8 @@ class Begun:
     checkpoints: tuple[Checkpoint, ...] = ()
     letters: tuple[tuple[int, Draft], ...] = ()
     found: Found | None = None
+    digest: str = ""
+    team: Team | None = None
 
     @property
     def compacts(self) -> str | None:
@@ -83,12 +95,13 @@ def begin(
     conn: Connection,
     conversation_id: str,
     place: Place,
-    preset: Callable[[Lane], str],
+    preset: Callable[[Lane], Chosen],
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]] = lambda _: (),
     asking: Container[str] = _EVERY,
     found: Found | None = None,
     scenes: Callable[[Lane, str], tuple[Context, ...]] = lambda _lane, _words: (),
+    unlearnt: Callable[[Lane], bool] = lambda _: False,
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
@@ -96,7 +109,7 @@ def begin(
 
     `known` gives rows of a session that are in memory already: a transcript never changes, so only
     what came after them is read. `found` is what was recalled for the message that comes next, `scenes` what its
-    preset brings for its words.
+    preset brings for its words; `unlearnt` says whether it lets nothing of the turn be remembered.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
@@ -110,6 +123,8 @@ def begin(
     way = route(item.text, item.kind)
     if way.to == "turn" and (shown := scenes(lane, item.text)):
         found = (found or Found(item.id)).beside(shown)
+    if unlearnt(lane):
+        found = (found or Found(item.id)).unlearnt()
     if late.ends_waiting(way) and conversation_id in asking:
         letters = late.park(conn, lane, now)
         begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
@@ -124,7 +139,7 @@ def _begin_new(
     person: identity.Known,
     way: Route,
     place: Place,
-    preset: Callable[[Lane], str],
+    preset: Callable[[Lane], Chosen],
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]],
     found: Found | None,
@@ -167,7 +182,7 @@ def _decided_late(
     person: identity.Known,
     way: Route,
     place: Place,
-    preset: str,
+    preset: Chosen,
     now: dt.datetime,
 ) -> Begun:
     """A turn for a decision that came when its own turn had ended."""
@@ -205,6 +220,7 @@ def _go_on(conn: Connection, lane: Lane, item: Item, person: identity.Known) -> 
         own_language=person.language,
         checkpoints=sessions.load_checkpoints(conn, turn.session_id),
         unwritten=bool(item.attachments) and not written,
+        digest=turn.digest,
     )
 
 
@@ -216,7 +232,7 @@ def _open(
     conn: Connection,
     lane: Lane,
     item: Item,
-    preset: str,
+    preset: Chosen,
     now: dt.datetime,
     earlier: tuple[Row, ...],
     row: NewRow | None,
@@ -229,7 +245,8 @@ def _open(
         turn_id=item.id,
         session_id=lane.session_id,
         principal=person.principal,
-        preset=preset,
+        preset=preset.name,
+        digest=preset.digest,
         horizon=horizon,
         now=now,
     )
@@ -245,6 +262,7 @@ def _open(
         horizon=horizon,
         rows=(*earlier, *added),
         unwritten=row is None,
+        digest=preset.digest,
         principal=person.principal,
         own_language=person.language,
         checkpoints=sessions.load_checkpoints(conn, lane.session_id) if earlier else (),

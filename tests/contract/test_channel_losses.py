@@ -10,7 +10,7 @@ from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
 from gateway.db import Database
-from gateway.engine.begin import begin
+from gateway.engine.begin import Chosen, begin
 from tests.contract.desk import ALL, HOOKS, PLATFORMS, Desk, desk, echo, last_words, restart
 from tests.contract.outages import away
 from tests.contract.rigs.base import Rig
@@ -301,7 +301,7 @@ async def test_a_notice_of_a_restart_waits_while_sending_is_degraded(
         lane = await it.one("select id from conversation")
         for _ in range(3):
             now = it.clock.now()
-            await db.write(lambda conn: begin(conn, lane, PLACE, lambda _: "test", now))  # noqa: B023
+            await db.write(lambda conn: begin(conn, lane, PLACE, lambda _: Chosen("test"), now))  # noqa: B023
     restart(rig, db)
     with away(rig):
         async with desk(db, rig, echo) as it:

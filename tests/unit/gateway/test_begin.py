@@ -9,7 +9,7 @@ from agent_core.types import Context, RowKind, Text
 from channels.types import Attachment
 from gateway import conversation, inbox
 from gateway.db import Database
-from gateway.engine.begin import Place, begin, first_row, stop_asked
+from gateway.engine.begin import Chosen, Place, begin, first_row, stop_asked
 from tests.harness import begin_next, message, place, post
 from tests.house import on_sqlite
 
@@ -127,7 +127,7 @@ async def row_of(
     object.__setattr__(inbound, "attachments", files)
     await post(db, inbound)
     where = Place(zone, "auto")
-    begun = await db.write(lambda conn: begin(conn, LANE, where, lambda lane: "p", NOW))
+    begun = await db.write(lambda conn: begin(conn, LANE, where, lambda lane: Chosen("p"), NOW))
     assert begun is not None
     context, own = first_row(begun.item, where, private, NOW).message.blocks
     assert isinstance(context, Context)

@@ -13,7 +13,7 @@ from agent_core.storage import upkeep
 from agent_core.storage.upkeep import Version
 from gateway import memory_signals
 from gateway.db import Database
-from gateway.engine.begin import begin
+from gateway.engine.begin import Chosen, begin
 from gateway.found import Found
 from gateway.settings import Memory
 from gateway.upkeep import EVERY_S, FIRST_S, MemoryUpkeep
@@ -310,7 +310,7 @@ async def test_what_was_put_before_a_model_counts_as_used_what_was_only_found_do
     now = Watch().now()
 
     def work(conn: Connection) -> list[int]:
-        begun = begin(conn, str(place()), PLACE, lambda _: "test", now, found=found)
+        begun = begin(conn, str(place()), PLACE, lambda _: Chosen("test"), now, found=found)
         assert begun is not None
         entries = [upkeep.entry(conn, ALICE, number) for number in (shown, found_only)]
         return [entry.access_count for entry in entries if entry is not None]
