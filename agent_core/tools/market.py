@@ -1,15 +1,14 @@
 """Market tools: find a symbol, its prices over time, and an overview of several."""
 
-from dataclasses import replace
 from typing import Literal
 
 from agent_core import symbols as table
 from agent_core.finance.bars import Bars, Interval
 from agent_core.finance.fx import SOURCE as RATES_SOURCE
-from agent_core.finance.fx import NoRate, Rates
+from agent_core.finance.fx import Rates
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct, return_pct
-from agent_core.tools import series
+from agent_core.tools import series, several
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -97,7 +96,7 @@ def _history(sources: Sources, rates: Rates) -> ToolSpec:
             currency: ISO code to convert prices into, by the ECB reference rate of each day.
         """
         found = await series.load(sources, ctx, symbol, start, end)
-        bars = await _converted(rates, found.window, currency)
+        bars = await several.converted(rates, found.window, currency)
         fields = found.head(CREDIBILITY) | {"currency": bars.currency} | _figures(bars)
         if bars.currency == found.window.currency:
             fields |= _before(found)
@@ -109,17 +108,6 @@ def _history(sources: Sources, rates: Rates) -> ToolSpec:
         return ToolOutput(dump(fields), line)
 
     return get_market_history
-
-
-async def _converted(rates: Rates, bars: Bars, currency: str | None) -> Bars:
-    wanted = (currency or bars.currency).strip().upper()
-    if wanted == bars.currency:
-        return bars
-    try:
-        series_ = await rates.series(bars.currency, wanted, bars.dates)
-    except NoRate as e:
-        raise ToolFailure(str(e)) from e
-    return replace(bars.scaled([rate.value for rate in series_]), currency=wanted)
 
 
 def _before(found: Series) -> dict[str, object]:
@@ -183,45 +171,16 @@ def _overview(sources: Sources) -> ToolSpec:
         wanted = symbols or list(sources.symbols)
         if len(wanted) > MAX_OVERVIEW:
             raise ToolFailure(f"{len(wanted)} symbols are too many; ask for at most {MAX_OVERVIEW}")
-        found, failed = await _each(sources, ctx, wanted)
-        if not found:
-            raise ToolFailure("; ".join(failed) or "no price source has any symbol")
-        items = [_item(one) for one in found]
-        fields = _common([one.window for one in found]) | {
-            "items": items,
-            "missing": failed,
-            "note": next((one.note for one in found if one.note), ""),
+        loaded = await several.load(sources, ctx, wanted)
+        fields = several.envelope([one.window for one in loaded.found], CREDIBILITY) | {
+            "items": [_item(one) for one in loaded.found],
+            "missing": loaded.missing,
+            "note": "; ".join(loaded.notes),
         }
-        shown = (f"{one.symbol.id} {price(one.window.close[-1])}" for one in found)
+        shown = (f"{one.symbol.id} {price(one.window.close[-1])}" for one in loaded.found)
         return ToolOutput(dump(fields), " · ".join(shown))
 
     return get_market_overview
-
-
-async def _each(
-    sources: Sources, ctx: ToolContext, wanted: list[str]
-) -> tuple[list[Series], list[str]]:
-    found: list[Series] = []
-    failed: list[str] = []
-    for query in dict.fromkeys(wanted):
-        try:
-            found.append(await series.load(sources, ctx, query, None, None))
-        except ToolFailure as e:
-            failed.append(str(e))
-    return found, failed
-
-
-def _common(windows: list[Bars]) -> dict[str, object]:
-    """The envelope of several symbols: sources and currencies that differ are joined."""
-    first = min(window.first for window in windows)
-    last = max(window.as_of for window in windows)
-    return {
-        "source": ", ".join(dict.fromkeys(window.source for window in windows)),
-        "as_of": str(last),
-        "window": {"start": str(first), "end": str(last)},
-        "currency": ", ".join(dict.fromkeys(window.currency for window in windows)),
-        "credibility": CREDIBILITY,
-    }
 
 
 def _item(one: Series) -> dict[str, object]:
