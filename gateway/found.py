@@ -5,12 +5,15 @@ from typing import Any
 
 from agent_core.types import Context
 
+# In the meta of a turn's first row: its preset lets nothing of the turn be remembered, now or later.
+UNLEARNT = "unlearnt"
+
 
 @dataclass(frozen=True, slots=True)
 class Found:
     """Blocks for the first row of the turn of one inbox row, and what that row's meta keeps of them.
 
-    In `meta`: "recalled", ids of what the blocks show, and "symbols", what the message is about.
+    In `meta`: "recalled", ids of what the blocks show, "symbols", what the message is about, and UNLEARNT.
     """
 
     item_id: int
@@ -20,3 +23,7 @@ class Found:
     def beside(self, contexts: tuple[Context, ...]) -> "Found":
         """The same with further blocks after those that it has."""
         return replace(self, contexts=(*self.contexts, *contexts))
+
+    def unlearnt(self) -> "Found":
+        """The same for a turn of which nothing may be remembered."""
+        return replace(self, meta=self.meta | {UNLEARNT: True})

@@ -5,6 +5,7 @@ transcript never changes, so it can be read later; `last` bounds it, so that wha
 """
 
 import datetime as dt
+import json
 
 from sqlalchemy import Connection, select
 
@@ -16,8 +17,9 @@ from agent_core.storage.pending import Job
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import last_seq, load_rows
 from agent_core.storage.tables import Transcript, Turn
-from agent_core.types import Checkpoint
+from agent_core.types import Checkpoint, RowKind
 from gateway.conversation import Lane
+from gateway.found import UNLEARNT
 from gateway.identity import principal_of
 from gateway.tables import Conversation
 
@@ -55,16 +57,27 @@ def condensed(
 
 
 def material_of(conn: Connection, job: Job) -> Material:
-    """What an "extract" job is about: rows of the owner's turns, without what /undo took back."""
+    """What an "extract" job is about: rows of the owner's turns, without what /undo took back.
+
+    Turns whose preset let nothing be remembered are left out.
+    """
     session_id: str = job.body["session"]
     last: int = job.body["last"]
     made = load_checkpoints(conn, session_id)
     rows = load_rows(conn, session_id, until=last)
-    mine = turns_of(conn, job.owner, session_id)
+    mine = turns_of(conn, job.owner, session_id) - {r.turn_id for r in rows if UNLEARNT in r.meta}
     view = View.of(rows, [c for c in made if c.kind == "undo"])
     kept = [r for r in view.visible if r.turn_id in mine]
     after = _condensed_before(made, last) if job.body.get("head") else None
     return Material(job.owner, job.scope, session_id, kept, after)
+
+
+def is_unlearnt(conn: Connection, session_id: str, turn_id: int) -> bool:
+    """Whether the preset of a turn let nothing of it be remembered."""
+    row = _TRANSCRIPT.c
+    here = (row.session_id == session_id, row.turn_id == turn_id, row.kind == RowKind.USER)
+    first = conn.execute(select(row.meta).where(*here).order_by(row.seq).limit(1)).scalar()
+    return first is not None and UNLEARNT in json.loads(first)
 
 
 def scope_of(conn: Connection, session_id: str) -> str:

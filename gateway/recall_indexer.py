@@ -16,6 +16,7 @@ from agent_core.storage.recall_index import behind, index_new_rows
 from gateway.db import Database
 from gateway.engine.begin import Begun
 from gateway.history import scope_of_turn
+from gateway.learning_jobs import is_unlearnt
 
 log = logging.getLogger(__name__)
 BATCH = 25  # rows of one transaction: some ten milliseconds of the only writer
@@ -109,4 +110,7 @@ class RecallIndexer:
 
 
 def _index(conn: Connection, session: str) -> int:
-    return index_new_rows(conn, session, partial(scope_of_turn, conn), BATCH)
+    def scope(turn: int) -> str | None:
+        return None if is_unlearnt(conn, session, turn) else scope_of_turn(conn, turn)
+
+    return index_new_rows(conn, session, scope, BATCH)

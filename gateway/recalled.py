@@ -18,6 +18,7 @@ from agent_core.compaction.head import harmless
 from agent_core.memory.recall import view_id
 from agent_core.past import Recall
 from agent_core.ports import Clock
+from agent_core.runtime.memories import MemoryRules
 from agent_core.storage.known import anything_known
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
@@ -54,7 +55,7 @@ class _Next:
 class Recaller:
     """Reads before a turn begins; `known` gives rows of a session that are in memory already.
 
-    `closed` says of which conversations nothing is recalled: groups in lite mode have no memory.
+    `rules` says what a conversation's preset lets its supervisor read; in groups in lite mode that is nothing.
     """
 
     db: Database
@@ -62,7 +63,7 @@ class Recaller:
     portfolio: Portfolio
     recall: Recall
     known: Callable[[str], Sequence[Row]]
-    closed: Callable[[Lane], bool]
+    rules: Callable[[Lane], MemoryRules] = lambda _: MemoryRules()
 
     async def before(self, conversation_id: str) -> Found | None:
         """What to put beside the next message of a conversation; None where no turn would begin, or nothing is found.
@@ -74,7 +75,10 @@ class Recaller:
         except Exception as e:  # noqa: BLE001 - the turn itself will say what is wrong with the database
             log.debug("nothing recalled: %r", e)
             return None
-        if asked is None or self.closed(asked.lane):
+        if asked is None:
+            return None
+        rules = self.rules(asked.lane)
+        if not rules.reads(asked.scope):
             return None
         shown = _shown(asked)
         gathered = await gather_context(
@@ -86,6 +90,7 @@ class Recaller:
             self.portfolio,
             self.recall,
             shown=shown,
+            most=rules.recall,
         )
         archived, refs = _archived(asked, shown)
         ids = gathered.ids | refs

@@ -6,6 +6,7 @@ import json
 from dataclasses import fields, replace
 
 from agent_core.runtime.guards import SAME_CALLS
+from agent_core.runtime.memories import MemoryRules, Scope
 from agent_core.runtime.policy import DEFAULTS
 from agent_core.runtime.team import (
     Agent,
@@ -34,6 +35,7 @@ from swarm_presets.schema_workers import (
     DelegationPart,
     GroundingPart,
     LimitsPart,
+    MemoryPart,
     OutputPart,
     PoliciesPart,
     PolicyPart,
@@ -41,6 +43,8 @@ from swarm_presets.schema_workers import (
 )
 
 AGENT_LIMITS = Limits()
+AGENT_MEMORY = MemoryRules(frozenset({"user"}), frozenset())
+SUPERVISOR_MEMORY = MemoryRules()
 # The supervisor waits for its agents and writes the answer; 15 rounds as in the source design (guide "presets", 10).
 SUPERVISOR_LIMITS = Limits(time=600.0, tool_rounds=15, output_tokens=8_000)
 _BOUNDS = tuple(field.name for field in fields(Limits))
@@ -74,7 +78,7 @@ def compile_team(tree: Mapping) -> Team:
         digest=digest,
         source=source,
         supervisor=supervisor,
-        agents=agents,
+        agents=_laid_out(agents),
         delegation=_delegation(preset.delegation or DelegationPart()),
         title=preset.title or preset.name,
         description=preset.description or "",
@@ -101,6 +105,7 @@ def _supervisor(part: SupervisorPart, models: Aliases, tree: Mapping) -> Agent:
         limits=_limits(limits, SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),
         reads=limits.input_tokens,
         writes=limits.output_chars,
+        memory=_memory(part.memory, SUPERVISOR_MEMORY),
         output=_output(part.output or OutputPart()),
         grounding=_grounding(part.grounding or GroundingPart()),
     )
@@ -122,10 +127,37 @@ def _agent(name: str, part: AgentPart, models: Aliases, supervisor: Agent, tree:
         context=context.from_supervisor or "brief",
         from_agents=tuple(context.from_agents or ()),
         on_overflow=context.on_overflow or "keep_recent",
+        memory=_memory(part.memory, AGENT_MEMORY),
         output=_output(part.output or OutputPart()),
         grounding=_grounding(part.grounding or GroundingPart()),
         policy=_spared(part, models, _policies(part.policy or PoliciesPart(), models, supervisor)),
     )
+
+
+def _memory(part: MemoryPart | None, default: MemoryRules) -> MemoryRules:
+    """What is written over what is not; a scope that is not enforced is no part of a preset that runs."""
+    if part is None:
+        return default
+    known: tuple[Scope, ...] = ("user", "channel", "run")
+    read, write = (
+        before if scopes is None else frozenset(s for s in known if s in scopes)
+        for before, scopes in ((default.read, part.read), (default.write, part.write))
+    )
+    return MemoryRules(read, write, part.recall)
+
+
+def _laid_out(agents: dict[str, Agent]) -> dict[str, Agent]:
+    """With what the scope `run` of their memory hands over: the results of the others that lay theirs out."""
+    writers = [name for name, agent in agents.items() if "run" in agent.memory.write]
+
+    def others(agent: Agent) -> tuple[str, ...]:
+        more = [name for name in writers if name != agent.id]
+        return tuple(dict.fromkeys((*agent.from_agents, *more)))
+
+    return {
+        name: replace(agent, from_agents=others(agent)) if "run" in agent.memory.read else agent
+        for name, agent in agents.items()
+    }
 
 
 def _output(part: OutputPart) -> OutputContract:

@@ -73,17 +73,19 @@ async def gather_context(
     opened: bool = False,
     limits: Limits | None = None,
     patience: float = PATIENCE,
+    most: int | None = None,
 ) -> Gathered:
     """Context of kind "recall" for this message; raises nothing but cancellation.
 
-    Reads only: the book in one transaction, then recall in its own.
+    Reads only: the book in one transaction, then recall in its own. `most` bounds what recall searches for (None: as
+    it has it itself).
     """
     asked = Asked(owner, scope, text, now, tuple(last_turn_symbols), shown, opened)
     limits = limits or Limits()
     seen = await _seen(asked, portfolio, limits, patience)
     focus = seen.focus if seen else focus_of(text, (), asked.last)
     book = _book(asked, seen, limits) if seen else Gathered(focus=focus)
-    found = await _recalled(asked, focus, recall, book.ids, patience)
+    found = await _recalled(asked, focus, recall, book.ids, patience, most)
     return Gathered(
         (*book.contexts, *found.contexts), book.ids | found.ids, focus, book.chars | found.chars
     )
@@ -127,7 +129,12 @@ def _book(asked: Asked, seen: Seen, limits: Limits) -> Gathered:
 
 
 async def _recalled(
-    asked: Asked, focus: Focus, recall: Recall | None, known: frozenset[str], patience: float
+    asked: Asked,
+    focus: Focus,
+    recall: Recall | None,
+    known: frozenset[str],
+    patience: float,
+    most: int | None,
 ) -> Gathered:
     if recall is None:
         return Gathered()
@@ -140,6 +147,7 @@ async def _recalled(
                 symbols=focus.symbols,
                 now=asked.now,
                 shown=asked.shown | known,
+                limit=most,
             )
         text = harmless(found.text).strip()
         ids = frozenset(found.ids)

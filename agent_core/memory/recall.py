@@ -7,7 +7,7 @@ group. What is shown already is left out. Nothing here is written, and nothing f
 
 import datetime as dt
 from collections.abc import Callable, Collection, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, Protocol, TypeVar
 
 from sqlalchemy import Connection
@@ -75,14 +75,21 @@ class OwnRecall:
         symbols: Sequence[str] | None = None,
         now: dt.datetime,
         shown: frozenset[str] = frozenset(),
+        limit: int | None = None,
     ) -> Recalled:
         """See Recall."""
+        profile = self.profile if limit is None else _narrowed(self.profile, limit)
 
         def work(conn: Connection) -> Recalled:
             asked = question(text, symbols, now)
-            return _Search(conn, owner, scope, now, asked, shown, self.profile).recalled(text)
+            return _Search(conn, owner, scope, now, asked, shown, profile, limit).recalled(text)
 
         return await self.db.read(work)
+
+
+def _narrowed(profile: Profile, limit: int) -> Profile:
+    """A profile that searches for no more than so many memories, and no more than so many rows."""
+    return replace(profile, limit=min(profile.limit, limit), rows=min(profile.rows, limit))
 
 
 def memory_id(number: int) -> str:
@@ -111,6 +118,7 @@ class _Search:
     asked: Asked
     shown: frozenset[str]
     profile: Profile
+    most: int | None = None
 
     def recalled(self, text: str) -> Recalled:
         language = language_of(text[: words.MAX_CHARS])
@@ -123,13 +131,17 @@ class _Search:
                 [_memory(kept) for kept in pins],
                 [_memory(kept) for kept in hits if kept.kind in PLAYBOOKS],
                 [_memory(kept) for kept in hits if kept.kind not in PLAYBOOKS],
-                [self._row(row, language) for row in self._rows()],
+                [self._row(row, language) for row in self._rows()[: self._left(hits)]],
             ],
             language,
             line_chars=self.profile.line_chars,
             block_chars=self.profile.block_chars,
         )
         return Recalled(shown, ids)
+
+    def _left(self, hits: Sequence[Kept]) -> int | None:
+        """How many rows may come beside the memories; None for all that were found."""
+        return None if self.most is None else max(0, self.most - len(hits))
 
     def _pins(self) -> list[Kept]:
         """What holds always: never scored, but of this question's symbols or of none (RCL-7, C-31)."""

@@ -12,7 +12,7 @@ from agent_core.errors import BudgetExceeded, ModelError, ModelTimeout
 from agent_core.ports import Journal, Model
 from agent_core.runtime import accept
 from agent_core.runtime.asking import waited
-from agent_core.runtime.brief import brief
+from agent_core.runtime.brief import brief, remembered, tokens_of
 from agent_core.runtime.flow import filled
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta
@@ -23,7 +23,7 @@ from agent_core.runtime.run import Ended, Run
 from agent_core.runtime.team import Agent, Status
 from agent_core.runtime.watchdog import Stalled, watched
 from agent_core.tools.registry import Registry
-from agent_core.types import NewRow, Row, RowKind, assistant, user
+from agent_core.types import Message, NewRow, Row, RowKind, Text, assistant, user
 
 # Seconds of a turn that delegations leave to the supervisor for its answer; a tenth of its time where that is less.
 LAST_WORD = 30.0
@@ -77,15 +77,20 @@ async def _first_row(place: Place, task: str, context: str) -> NewRow:
     rows = await parent.journal.rows()
     seen = rows if parent.view is None else parent.view.visible
     planned = parent.plan is not None and bool(parent.plan.steps)
-    made = await brief(agent, task, context, parent.journal, seen, planned=planned)
+    known = await remembered(parent, agent, task)
+    room = tokens_of(known)
+    made = await brief(agent, task, context, parent.journal, seen, planned=planned, known=room)
     meta: dict[str, Any] = {"context_truncated": made.truncated}
+    if known.ids:
+        meta["recalled"] = sorted(known.ids)
     if made.refused:
         meta["refused"] = True
     if agent.grounding.numbers == "required" and not planned:  # no model wrote what a plan says
         words = f"{task}\n{context}"
         tolerance = agent.grounding.tolerance
         meta[accept.UNFOUNDED] = await accept.unfounded(parent, rows, words, tolerance)
-    return NewRow(RowKind.USER, user(made.text), ref="task", meta=meta)
+    message = Message("user", (*known.contexts, Text(made.text)))
+    return NewRow(RowKind.USER, message, ref="task", meta=meta)
 
 
 def _last_words(rows: Sequence[Row], outcome: Outcome) -> str:

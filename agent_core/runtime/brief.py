@@ -1,5 +1,8 @@
 """What a sub-agent is given to read: its task, and as much of the rest as its preset lets it see (SUB-6).
 
+What is known of the person comes as a block of its own, in a place that the agent's `memory` opens; it counts towards
+`limits.input_tokens` and gives way to the task.
+
 Results of other agents are handed over as their output contract has them, never as transcripts. What is over
 `limits.input_tokens` is cut where the preset says; the order is conversation, results, the supervisor's own words, so
 the newest part is what the supervisor just wrote.
@@ -10,8 +13,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from agent_core.assembly.gather import Gathered, gather_context
 from agent_core.models.tokens import of_text
 from agent_core.ports import Journal
+from agent_core.runtime.run import Run
 from agent_core.runtime.team import Agent, Overflow
 from agent_core.types import Row, RowKind
 
@@ -41,10 +46,12 @@ async def brief(
     seen: Sequence[Row],
     *,
     planned: bool = False,
+    known: int = 0,
 ) -> Brief:
     """The brief for a delegation out of the session of `journal`; `seen` are its rows in force, without undone ones.
 
-    `planned`: a fixed plan delegates, so the context is no supervisor's words, and every agent gets it.
+    `planned`: a fixed plan delegates, so the context is no supervisor's words, and every agent gets it. `known`: tokens
+    of what is handed over beside it.
     """
     parts = []
     if agent.context in {"recent", "full"}:
@@ -53,9 +60,31 @@ async def brief(
         parts.append(await handed_over(agent.from_agents, await journal.rows(), journal))
     if planned or agent.context != "task_only":
         parts.append(context.strip())
-    return fitted(
-        task, "\n\n".join(filter(None, parts)), agent.limits.input_tokens, agent.on_overflow
+    room = agent.limits.input_tokens - known
+    return fitted(task, "\n\n".join(filter(None, parts)), room, agent.on_overflow)
+
+
+async def remembered(parent: Run, agent: Agent, task: str) -> Gathered:
+    """What is known of the person for a task, as far as the agent may read it; holdings are for its tools to read."""
+    person = parent.person
+    if parent.recall is None or not agent.memory.reads(person.place):
+        return Gathered()
+    found = await gather_context(
+        person.owner,
+        person.place,
+        task,
+        (),
+        parent.clock.now(),
+        None,
+        parent.recall,
+        most=agent.memory.recall,
     )
+    return found if tokens_of(found) + of_text(task) <= agent.limits.input_tokens else Gathered()
+
+
+def tokens_of(found: Gathered) -> int:
+    """Estimated tokens of what was gathered."""
+    return sum(of_text(context.text) for context in found.contexts)
 
 
 def fitted(task: str, context: str, tokens: int, overflow: Overflow) -> Brief:

@@ -132,7 +132,8 @@ class Agent:
 
     `approvals` are the rules of the whole preset: every agent has them, so that no run is without.
     `reads` bounds the tokens of each request of the supervisor, below its model's window; `writes` the characters of
-    its answer that a person is shown. None: no bound of the preset.
+    its answer that a person is shown. None: no bound of the preset. `memory` is what is remembered that it may read
+    and write; a sub-agent speaks with nobody, so that it notes nothing of a person.
     """
 
     id: str

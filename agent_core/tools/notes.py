@@ -19,6 +19,7 @@ _WHY = {
     "unsaid": "Not remembered: the person has not said this. Ask whether it is to be noted, in the words of the note; "
     "when they say yes, note it in the same words.",
     "off": "Not remembered: memory is switched off here.",
+    "closed": "Not remembered: here nothing may be noted (`memory.write` of the preset). Tell the person so.",
 }
 
 

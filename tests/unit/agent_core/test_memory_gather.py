@@ -40,6 +40,7 @@ class Remembering:
         symbols: Sequence[str] | None,
         now: dt.datetime,
         shown: frozenset[str],
+        limit: int | None = None,
     ) -> Recalled:
         self.asked.append(locals() | {"symbols": tuple(symbols or ())})
         return Recalled(self.text, ("memory:1",) if self.text else ())
