@@ -184,7 +184,8 @@ class Ask:
 
     `title` is the tool's name for people; `text` and `options` are an `ask_user`'s own (no options: any words will do);
     `agent` names a sub-agent. `rules` are all that name the tool, `values` the arguments with defaults filled in, which
-    decide which of them hold.
+    decide which of them hold. `preview` is what the tool shows of the call; `twice` says why it takes two yeses of one
+    person, "" for one; `bound` is what the preview was made of (a digest).
     """
 
     kind: Literal["ask", "approval"]
@@ -198,6 +199,9 @@ class Ask:
     agent: str | None = None
     rules: tuple[Rule, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
+    preview: str = ""
+    twice: str = ""
+    bound: str = ""
 
 
 AskState = Literal["open", "answered", "approved", "denied", "expired", "cancelled", "void"]
@@ -207,7 +211,8 @@ AskState = Literal["open", "answered", "approved", "denied", "expired", "cancell
 class Answer:
     """How a question stands. `args` are what was approved, perhaps edited; `text` is what was chosen or said.
 
-    `void`: the question of this call is about another tool or other arguments, so it allows nothing.
+    `void`: the question of this call is about another tool or other arguments, so it allows nothing. `twice`, `bound`:
+    see Ask.
     """
 
     state: AskState
@@ -215,6 +220,8 @@ class Answer:
     by: str = ""
     text: str = ""
     args: dict[str, Any] | None = None
+    twice: bool = False
+    bound: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -130,7 +130,7 @@ class Decisions:
             return self._edited(conn, ticket, asked, lines)
         if asked.route.name == "deny":
             return decide(conn, ticket, asked, "denied")
-        if ticket.edition:
+        if ticket.is_edited:
             return Outcome(words("stale", asked.language))
         return self._yes(conn, ticket, asked)
 
@@ -242,11 +242,10 @@ class Decisions:
             values = spec.check(args).model_dump(mode="json")
         except ToolFailure as e:
             return Outcome(words("bad_edit", asked.language, problem=e), aloud=True)
-        if not ticket.rules:
-            changed = {"args": args} if args != ticket.args else {}
-            return decide(conn, ticket, asked, "approved", changed)
         if args == ticket.wanted:
             return self._yes(conn, ticket, asked)
+        if not ticket.rules:
+            return decide(conn, ticket, asked, "approved", {"args": args, "twice": ""})
         edited = ballot.change(conn, ticket, args, values, asked.now)
         if edited is None:
             return Outcome(words("gone", asked.language))
@@ -275,7 +274,13 @@ def _check_changes(ticket: Ticket, args: dict[str, Any], asked: Asked) -> None:
 
 
 def approve(conn: Connection, access: Access, ticket: Ticket, asked: Asked, vote: Vote) -> Outcome:
-    """One person's yes: it decides where no rule asks for another one. Whether the person may was judged before."""
+    """One person's yes: it decides where nothing asks for another one. Whether the person may was judged before."""
+    again = ballot.first_yes(conn, ticket, vote.person)
+    if again is not None:
+        name = vote.name or vote.person
+        line = words("once_more", ticket.language, why=ticket.twice, name=name)
+        letters = show_again(conn, again, line, asked.now)
+        return Outcome(words("once_more_toast", asked.language), letters=tuple(letters))
     if not ticket.rules:
         return decide(conn, ticket, asked, "approved")
     tally = ballot.cast(conn, access, ticket, vote)

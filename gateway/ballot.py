@@ -77,6 +77,18 @@ def _remembered(ticket: Ticket) -> dict[str, Any]:
     )
 
 
+def first_yes(conn: Connection, ticket: Ticket, person: str) -> Ticket | None:
+    """Note a yes that needs another one of the same person (TGV-8); None for that other one, or where one is enough.
+
+    The question is a new edition then: a double click on the old button gives no second yes.
+    """
+    fresh = _held(conn, ticket) if ticket.twice else None
+    if fresh is None or person in fresh.answer.get("sure", ()):
+        return None
+    sure = [*fresh.answer.get("sure", ()), person]
+    return _write(conn, fresh, {"sure": sure, "edition": fresh.edition + 1})
+
+
 def change(
     conn: Connection, ticket: Ticket, args: dict[str, Any], values: dict[str, Any], now: dt.datetime
 ) -> Ticket | None:
@@ -91,6 +103,7 @@ def change(
         "values": values,
         "rules": approvals.to_json(rules),
         "votes": [],
+        "sure": [],
         "edition": fresh.edition + 1,
     }
     changed = replace(fresh, answer=fresh.answer | answer)

@@ -95,8 +95,15 @@ def rule(
     after = questions.find(conn, number)
     if after is None or after.status != "answered":
         said = f"question {number}: this yes is counted, and others are needed; see: swarmgate approvals list --json"
+        if after is not None and _wants_another(ticket, after):
+            said = f"question {number}: {ticket.twice} Approve it once more to confirm."
         return Ruling(False, said, outcome)
     return Ruling(True, f"question {number} is {verdict}: {ticket.tool}", outcome)
+
+
+def _wants_another(before: Ticket, after: Ticket) -> bool:
+    """Whether a yes was noted that needs another one of the same person (TGV-8)."""
+    return len(after.answer.get("sure", ())) > len(before.answer.get("sure", ()))
 
 
 def _held(conn: Connection, number: int) -> Ticket | None:

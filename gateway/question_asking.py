@@ -99,6 +99,9 @@ def _kept(ask: Ask, preset: str, rules: Sequence[Rule]) -> dict[str, Any]:
     if ask.rules:
         kept |= {"title": ask.title, "agent": ask.agent, "values": ask.values}
         kept |= {"rules": approvals.to_json(rules), "all_rules": approvals.to_json(ask.rules)}
+    if ask.preview:
+        kept |= {"title": ask.title, "agent": ask.agent, "preview": ask.preview}
+        kept |= {"twice": ask.twice, "bound": ask.bound}
     return kept
 
 
@@ -142,4 +145,6 @@ def _standing(ticket: Ticket, bound: str, turn_id: int) -> Answer:
         by=ticket.answered_by,
         text=answer.get("text", ""),
         args=ticket.wanted,
+        twice=bool(ticket.twice),
+        bound="" if ticket.is_edited else answer.get("bound", ""),
     )

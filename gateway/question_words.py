@@ -79,6 +79,11 @@ _WORDS: dict[str, tuple[str, str]] = {
         "The values were changed meanwhile: decide with the buttons below the new ones.",
         "参数已被修改，请用新参数下方的按钮决定。",
     ),
+    "once_more": (
+        "⚠️ {why} {name} has said yes once; the same person must press Approve once more.",
+        "⚠️ {why}{name}已批准一次，需由同一人再次点按“批准”。",
+    ),
+    "once_more_toast": ("Press Approve once more to confirm.", "请再次点按“批准”确认。"),
     "fixed": ("{name} may not be changed", "不可修改 {name}"),
     "taken": ("Recorded.", "已记录。"),
     "gone": ("This question is no longer open.", "这个问题已不再有效。"),
@@ -123,7 +128,7 @@ def text_of(ask: Ask, question_id: int, minutes: int, asker: str = "") -> str:
     code = ask.kind if agent is None else f"{ask.kind}_agent"
     head = words(code, language, id=question_id, title=ask.title, agent=agent)
     if ask.kind == "approval":
-        body = _call(ask, asker)
+        body = "\n\n".join(filter(None, [ask.preview, _call(ask, asker)]))
         foot = words("valid", language, id=question_id, minutes=minutes)
     else:
         long = [f"{n}. {o}" for n, o in enumerate(ask.options, 1) if len(o) > LABEL_CHARS]

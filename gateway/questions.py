@@ -73,8 +73,18 @@ class Ticket:
 
     @property
     def edition(self) -> int:
-        """How often an approver has changed the arguments: a button of before decides nothing."""
+        """How often the question was shown anew, with other arguments or for a second yes: older buttons are void."""
         return int(self.answer.get("edition", 0))
+
+    @property
+    def is_edited(self) -> bool:
+        """Whether an approver has changed the arguments: its number alone does not say which values were seen."""
+        return "args" in self.answer
+
+    @property
+    def twice(self) -> str:
+        """Why one yes of a person is not enough, "" where it is (TGV-8)."""
+        return str(self.answer.get("twice", ""))
 
     @property
     def wanted(self) -> dict[str, Any]:
@@ -97,6 +107,9 @@ class Ticket:
             agent=kept.get("agent"),
             rules=self.rules,
             values=kept.get("values", self.wanted),
+            preview="" if self.is_edited else kept.get("preview", ""),
+            twice=self.twice,
+            bound=kept.get("bound", ""),
         )
 
 
