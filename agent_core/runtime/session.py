@@ -15,7 +15,7 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import BudgetExceeded, Fenced, LimitReached, Reload, Waiting
 from agent_core.events import Event, TurnEnded
-from agent_core.past import Archive, Memory
+from agent_core.past import Archive, Memory, Recall
 from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.aliases import aliased
@@ -32,6 +32,7 @@ from agent_core.runtime.remarks import missing
 from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team
 from agent_core.runtime.watchdog import watched
+from agent_core.tasks import Tasks
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import (
@@ -59,7 +60,9 @@ class Services:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     archive: Archive | None = None
     memory: Memory | None = None
+    recall: Recall | None = None
     stage: Stage | None = None
+    tasks: Tasks | None = None
 
 
 class Turn:
@@ -102,8 +105,10 @@ class Turn:
             sleep=self._services.sleep,
             archive=self._services.archive,
             memory=self._services.memory,
+            recall=self._services.recall,
             model_for=self._services.model,
             stage=self._services.stage,
+            tasks=self._services.tasks,
         )
         desks = desks_of(team, run, self._services.registry, self._services.model)
         run.plan = plan_of(team, desks)
@@ -138,8 +143,10 @@ class Turn:
         Raises Fenced or Reload when the rows belong to somebody else or must be read again.
         """
         if self._refusal:
-            row = NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime")
-            await self._finish([row], TurnStatus.FAILED, self._refusal)
+            stored = await self._journal.rows()
+            rows = unanswered(stored, self._journal.turn_id, "this turn could not go on")
+            rows.append(NewRow(RowKind.ASSISTANT, assistant(self._refusal), ref="runtime"))
+            await self._finish(rows, TurnStatus.FAILED, self._refusal)
             return
         self._begin_trace(await self._journal.rows())
         try:
