@@ -29,6 +29,7 @@ from gateway.tables import (
     Question,
     Schedule,
 )
+from gateway.tables_tasks import TaskRow
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
@@ -39,6 +40,7 @@ _OUTBOX = Outbox.__table__  # type: ignore[attr-defined]
 _PERSON = Person.__table__  # type: ignore[attr-defined]
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 _SCHEDULE = Schedule.__table__  # type: ignore[attr-defined]
+_TASK = TaskRow.__table__  # type: ignore[attr-defined]
 KEY = "forget"  # of the outbox row that asks for a yes; it says nothing of the person
 GRAVE = "sforgotten"  # the session to which figures of usage without an owner belong
 # A row of the inbox of which only its key is left.
@@ -100,7 +102,7 @@ def everything(conn: Connection, person: str, now: dt.datetime, *, keep_row: int
     before = _counted(conn, who, gone, sessions.turns, mine)
     wake = _fence(conn, who, sessions)
     _erase_messages(conn, who, mine)
-    for table in (_QUESTION, _SCHEDULE):
+    for table in (_QUESTION, _SCHEDULE, _TASK):
         conn.execute(delete(table).where(table.c.owner.in_(who)))
     ensure_session(conn, GRAVE, core.NOBODY, now)
     for root in sessions.shared:
@@ -148,6 +150,7 @@ def _counted(
         "replies": _OUTBOX.c.owner.in_(who) & (_OUTBOX.c.key != KEY),
         "questions": _QUESTION.c.owner.in_(who),
         "reminders": _SCHEDULE.c.owner.in_(who),
+        "tasks": _TASK.c.owner.in_(who),
     }
     for name, where in kept.items():
         counts[name] = conn.execute(select(func.count()).where(where)).scalar_one()
@@ -186,9 +189,11 @@ def _take_out(conn: Connection, root: str, turns: Collection[int], who: Sequence
     core.erase_turns(conn, root, turns, names)
     moved = core.move(conn, root, conversation.new_session_id(), who, heir)
     for old, new in moved.items():
-        for table in (_CONVERSATION, _QUESTION):
+        for table in (_CONVERSATION, _QUESTION, _TASK):
             here = table.c.session_id == old
             conn.execute(update(table).where(here).values(session_id=new))
+        made = update(_TASK).where(_TASK.c.call_session == old)
+        conn.execute(made.values(call_session=new))
 
 
 def _erase_own(conn: Connection, roots: Sequence[str], now: dt.datetime) -> None:
@@ -199,5 +204,6 @@ def _erase_own(conn: Connection, roots: Sequence[str], now: dt.datetime) -> None
         if lane is not None:
             conversation.renew(conn, lane, lane.owner, now)
     for session in core.family(conn, roots):
-        conn.execute(delete(_QUESTION).where(_QUESTION.c.session_id == session))
+        for table in (_QUESTION, _TASK):
+            conn.execute(delete(table).where(table.c.session_id == session))
     core.erase_sessions(conn, roots, GRAVE)

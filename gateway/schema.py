@@ -13,15 +13,16 @@ from sqlmodel import SQLModel
 import agent_core.storage.tables_budget
 import agent_core.storage.tables_memory
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
-import gateway.tables  # noqa: F401
+import gateway.tables
+import gateway.tables_tasks  # noqa: F401
 from gateway.db import Database, DatabaseError, connect
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0006"
+HEAD = "0007"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -154,4 +154,5 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forget_replies": ("replies: {n}", "{n} 条回复"),
     "forget_questions": ("questions: {n}", "{n} 个问题"),
     "forget_reminders": ("reminders: {n}", "{n} 个定时提醒"),
+    "forget_tasks": ("background tasks: {n}", "{n} 个后台任务"),
 }

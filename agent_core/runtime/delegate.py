@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from agent_core.events import AgentFinished, AgentStarted
 from agent_core.ports import Model
 from agent_core.runtime.attempt import Place, attempt
+from agent_core.runtime.background import begun_in
 from agent_core.runtime.flow import Plan, filled
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import used
@@ -125,12 +126,14 @@ class _Work:
     child: str = ""
     artifacts: tuple[ArtifactRef, ...] = ()
     before: list[dict[str, str]] = field(default_factory=list)
+    tasks: tuple[str, ...] = ()
 
     def taken(self, child: str, rows: Sequence[Row], turn: int, contract: OutputContract) -> None:
         """Count an attempt that has ended."""
         self.child = child
         self.attempts += 1
         self.spent += used(rows, turn)
+        self.tasks += tuple(id_ for id_ in begun_in(rows) if id_ not in self.tasks)
         self.artifacts += tuple(a for a in _files(rows, contract) if a not in self.artifacts)
 
 
@@ -156,6 +159,7 @@ async def _delegate(desk: _Desk, ctx: ToolContext, task: str, context: str) -> T
         work.artifacts,
         work.child,
         work.before,
+        work.tasks,
     )
 
 

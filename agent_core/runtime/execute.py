@@ -3,8 +3,9 @@
 Neighbouring concurrency-safe calls run side by side, at most five; others alone; the order of
 batches is the order of the calls (TGV-2). Each call has an intent row before it runs (TGV-10):
 found again without a result after a crash, a call that is not idempotent is answered "outcome
-unknown" and never repeated. A tool's failure is a result for the model. A call that waits for a
-person (asking.py) ends the run with `Waiting`, once the others of its batch have their results.
+unknown" and never repeated (starting a background task again gives the same task). A tool's
+failure is a result for the model. A call that waits for a person (asking.py) ends the run with
+`Waiting`, once the others of its batch have their results.
 """
 
 import asyncio
@@ -15,7 +16,8 @@ from itertools import groupby
 from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.events import ToolFinished, ToolStarted
 from agent_core.runtime import repeats, trace
-from agent_core.runtime.asking import UNCOVERED, allowed, asks, consult, uncovered
+from agent_core.runtime.asking import UNCOVERED, allowed, asks, consult, in_force, uncovered
+from agent_core.runtime.background import in_background
 from agent_core.runtime.flow import PLAN
 from agent_core.runtime.guards import first_loop, made_calls, tripped
 from agent_core.runtime.invoke import Done, failure, invoke
@@ -23,7 +25,7 @@ from agent_core.runtime.restrict import DELEGATE, WHY, End, Restriction, restric
 from agent_core.runtime.run import Run
 from agent_core.tools.ask import ASK_USER
 from agent_core.tools.registry import ALIASES
-from agent_core.tools.spec import ToolFailure, ToolSpec
+from agent_core.tools.spec import Consent, ToolFailure, ToolSpec
 from agent_core.types import Message, NewRow, Row, RowKind, ToolResult, ToolUse
 
 WORKERS = 5
@@ -39,6 +41,10 @@ FIXED = "This preset has a fixed plan: what it delegates is done. Answer from th
 NOBODY = (
     "{tool} needs a person's approval, and nobody can be asked in this run: it was not run. Say what you would do, so "
     "that it can be asked for with ask_user in a conversation first."
+)
+LEAD_ONLY = (
+    "{tool} was not run: only the supervisor may call it, after a person's yes. Say in your result "
+    "what you propose."
 )
 NOBODY_ANSWERS = "Nobody can be asked here. Go on without, and say what you assumed."
 
@@ -181,9 +187,10 @@ async def _run_one(run: Run, call: ToolUse, batch: _Batch) -> Row:
     spec = _spec(run, call)
     if refusal := batch.refusals[call.id]:
         return await _refuse(run, call, refusal)
-    if spec is None:
-        return await _refuse(run, call, f"There is no tool {call.name!r} here.")
-    if call.id in batch.started and not spec.idempotent:
+    if spec is None or (spec.lead_only and run.label is not None):  # TGV-9
+        nothing = f"There is no tool {call.name!r} here."
+        return await _refuse(run, call, LEAD_ONLY.format(tool=call.name) if spec else nothing)
+    if call.id in batch.started and not spec.idempotent and in_background(run, spec) is None:
         return await _refuse(run, call, UNKNOWN_OUTCOME)
     if call.args is not None and asks(run.agent, spec, call):
         return await _ask_first(run, call, spec, batch.started)
@@ -222,7 +229,7 @@ async def _ask_first(run: Run, call: ToolUse, spec: ToolSpec, begun: set[str]) -
     except ToolFailure as e:
         return await _refuse(run, call, str(e))
     if settled.call is not None:
-        return await _carry_out(run, settled.call, spec, settled.meta)
+        return await _carry_out(run, settled.call, spec, settled.meta, consent=settled.consent)
     result = ToolResult(call.id, call.name, settled.result, is_error=not settled.ok)
     return await _store(run, Done(result, meta=settled.meta))
 
@@ -233,6 +240,7 @@ async def _carry_out(
     spec: ToolSpec,
     meta: dict[str, object] | None = None,
     earlier: Sequence[Row] = (),
+    consent: Consent | None = None,
 ) -> Row:
     began = run.clock.monotonic()
     run.emit(
@@ -241,7 +249,7 @@ async def _carry_out(
         )
     )
     again = _known(run, call, spec, earlier)
-    done = again or await invoke(run, call, spec)
+    done = again or await invoke(run, call, spec, consent, in_force(run.agent, spec, call))
     if meta:
         done = replace(done, meta={**(done.meta or {}), **meta})
     result = done.result

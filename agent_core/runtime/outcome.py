@@ -141,11 +141,12 @@ def report(
     artifacts: tuple[ArtifactRef, ...],
     child: str = "",
     before: Sequence[Mapping[str, str]] = (),
+    tasks: Sequence[str] = (),
 ) -> ToolOutput:
     """The result object of a delegation, and what restrict.py, brief.py and remarks.py read of it.
 
     `child` is the name of the attempt that decided; `before` are the agents that handed the task over, each with its
-    `agent`, `status` and `error`.
+    `agent`, `status` and `error`. `tasks` are the ids of background tasks that it started and did not wait for (SUB-13).
     """
     body = {
         "agent": agent.id,
@@ -177,6 +178,8 @@ def report(
         body["partial"] = clip(outcome.partial, agent.limits.output_chars)[0]
     if before:
         body["handed_over_by"] = list(before)
+    if tasks:
+        body["background_task_ids"] = list(tasks)
     delegation = {
         "agent": agent.id,
         "title": agent.title,

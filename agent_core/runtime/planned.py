@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from agent_core.assembly.sections import runtime_note
+from agent_core.runtime.background import tells
 from agent_core.runtime.flow import PLAN, Plan, filled
 from agent_core.runtime.flow_ground import SKIPPED, Done, Ground, Planned
 from agent_core.runtime.flow_walk import Walk, walk
@@ -39,8 +40,8 @@ async def go_on(run: Run, rows: list[Row]) -> Ended | bool:
     Raises Fenced and Reload; cancellation passes through.
     """
     plan, turn = run.plan, run.journal.turn_id
-    if plan is None:
-        return False
+    if plan is None or tells(rows, turn):
+        return False  # nobody asked for anything: what a task found is only reported
     if plan.values is None:
         asked = await _inputs(run, plan, rows)
         if asked is not None:

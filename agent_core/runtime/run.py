@@ -11,12 +11,13 @@ from agent_core.compaction.strategies import Policy as ContextPolicy
 from agent_core.compaction.view import View
 from agent_core.errors import BudgetExceeded
 from agent_core.events import Compacted, Event
-from agent_core.past import Archive, Memory
+from agent_core.past import Archive, Memory, Recall
 from agent_core.ports import Clock, Journal, Model
 from agent_core.runtime.flow import Plan, Values
 from agent_core.runtime.output import NO_VERDICT, Verdict
 from agent_core.runtime.rehearsal import Stage
 from agent_core.runtime.team import Agent
+from agent_core.tasks import Tasks
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import Message, Usage
 
@@ -38,7 +39,8 @@ class Person:
     """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5).
 
     `as_of` and `max_age` (seconds) bound what tools find, see ToolContext; `day_input` names the input that gives
-    `as_of`, "" for none.
+    `as_of`, "" for none. `place` is where the turn runs and what is remembered counts: "private", a group's id, or ""
+    where nothing is kept.
     """
 
     owner: str
@@ -47,6 +49,7 @@ class Person:
     present: bool = True
     max_age: float | None = None
     day_input: str = ""
+    place: str = ""
 
     def with_inputs(self, values: Values) -> "Person":
         """The same once the inputs are known."""
@@ -58,15 +61,16 @@ class Person:
 class Run:
     """`tools` is the agent's whitelist by name; `label` names a sub-agent in events (None: the supervisor).
 
-    `archive` reads back what the view left out, `memory` takes notes. `policy` is how the session is compacted; `view`
-    and `prefix` are what its next request is made of, kept so that a new row costs only itself; `compacted` is what
-    was done to the view in this run. `deadline` is a monotonic time.
+    `archive` reads back what the view left out, `memory` takes notes, `recall` finds what is known for a task. `policy`
+    is how the session is compacted; `view` and `prefix` are what its next request is made of, kept so that a new row
+    costs only itself; `compacted` is what was done to the view in this run. `deadline` is a monotonic time.
     `streamed` holds the words shown since the last reset, for a stop in mid-answer.
     `pictures` are blobs that were read for requests. `granted` are tools beyond the whitelist, each
     for one call that a person approved, by call id. `alive` is called when a model call or a tool
     is done (watchdog.py). `model_for` gives a model by name; `switched` tells, for the turn as a whole, why another
     model answered (paying.py). `plan` are the inputs and the fixed steps of a supervisor's run (planned.py).
-    `stage` ends attempts of delegations as a test wants (rehearsal.py).
+    `stage` ends attempts of delegations as a test wants (rehearsal.py). `tasks` takes background tools; without it they
+    run within the turn (background.py).
     """
 
     agent: Agent
@@ -83,6 +87,7 @@ class Run:
     estimate: int = 0
     archive: Archive | None = None
     memory: Memory | None = None
+    recall: Recall | None = None
     policy: ContextPolicy = POLICIES[DEFAULT]
     view: View | None = None
     prefix: Prefix | None = None
@@ -95,6 +100,7 @@ class Run:
     switched: list[BudgetExceeded] = field(default_factory=list)
     plan: Plan | None = None
     stage: Stage | None = None
+    tasks: Tasks | None = None
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""

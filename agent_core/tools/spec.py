@@ -24,9 +24,11 @@ from typing import Any, Literal, Protocol
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
+from agent_core.approvals import Rule
 from agent_core.errors import SwarmgateError
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, ToolSchema
+from agent_core.tasks import Tasks
 from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]
@@ -74,12 +76,36 @@ def _no_progress(detail: str, progress: float | None = None) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Preview:
+    """What a person reads before they say yes to a call: Markdown in their language, made by the tool itself.
+
+    `twice`: why one yes is not enough, "" where it is (TGV-8). `bound`: a digest of what the text was made of; it comes
+    back in `Consent`, so that a tool can tell whether all is still as it was shown (MSC-3).
+    """
+
+    text: str
+    twice: str = ""
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Consent:
+    """The yes that a call runs by: its question, who gave it, whether it was given twice, and to what (Preview)."""
+
+    question: int
+    by: str = ""
+    twice: bool = False
+    bound: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know and use.
 
     `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
-    or condensed, `memory` notes what is to be remembered, where anything is kept. Prices that are older than `max_age`
-    seconds are marked as stale (None: each tool's own measure).
+    or condensed, `memory` notes what is to be remembered, where anything is kept; `tasks` are the background tasks.
+    Prices that are older than `max_age` seconds are marked as stale (None: each tool's own measure). `rules` are those of the preset that hold for this very
+    call, `consent` is the yes that it runs by; both are empty where nobody was asked.
     """
 
     owner: str
@@ -93,6 +119,9 @@ class ToolContext:
     archive: Archive | None = None
     memory: Memory | None = None
     max_age: float | None = None
+    rules: tuple[Rule, ...] = ()
+    consent: Consent | None = None
+    tasks: Tasks | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,8 +130,14 @@ class ToolSpec:
 
     `concurrency_safe` calls next to each other run side by side; `idempotent` calls are run again
     after a crash, others are answered "outcome unknown"; a `deterministic` one runs once in a turn
-    for equal arguments (DOM-7); `timeout` is in seconds, and math.inf means that the tool keeps a
-    deadline of its own; `output_schema` describes the JSON that it answers with, where it does.
+    for equal arguments (DOM-7); a `background` one answers with a task id at once where background
+    tasks are kept, and runs on its own (BGT-1); `timeout` is in seconds, and math.inf means that
+    the tool keeps a deadline of its own; `output_schema` describes the JSON that it answers with,
+    where it does.
+
+    `rules` of consent are the tool's own and hold beside those of every preset. A `lead_only` tool is never run for a
+    sub-agent (TGV-9). `preview` shows a person what a call would do before they are asked; it changes nothing, takes
+    the arguments of the tool, and raises ToolFailure for a call that is not worth asking about.
     """
 
     name: str
@@ -120,6 +155,9 @@ class ToolSpec:
     effect: Effect = "none"
     credibility: Credibility = "objective fact"
     output_schema: dict[str, object] | None = None
+    rules: tuple[Rule, ...] = ()
+    lead_only: bool = False
+    preview: Callable[..., Awaitable[Preview]] | None = field(default=None, repr=False)
 
     @property
     def read_only(self) -> bool:
@@ -144,9 +182,16 @@ class ToolSpec:
 
     async def call(self, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
         """Validate the arguments and run. Raises ToolFailure for arguments that do not fit."""
+        return await self.run(ctx, **self._fields(args))
+
+    async def show(self, ctx: ToolContext, args: dict[str, Any]) -> Preview:
+        """What a call would do, for a person; empty without a preview. Raises ToolFailure as `call` does."""
+        fields = self._fields(args)
+        return Preview("") if self.preview is None else await self.preview(ctx, **fields)
+
+    def _fields(self, args: dict[str, Any]) -> dict[str, Any]:
         checked = self.check(args)
-        fields = {name: getattr(checked, name) for name in type(checked).model_fields}
-        return await self.run(ctx, **fields)
+        return {name: getattr(checked, name) for name in type(checked).model_fields}
 
 
 def _complaint(name: str, error: ValidationError) -> str:
@@ -168,6 +213,9 @@ def tool(
     effect: Effect = "none",
     credibility: Credibility = "objective fact",
     output: type[BaseModel] | None = None,
+    rules: tuple[Rule, ...] = (),
+    lead_only: bool = False,
+    preview: Callable[..., Awaitable[Preview]] | None = None,
 ) -> Callable[[Callable[..., Awaitable[ToolOutput]]], ToolSpec]:
     """Turn an async function into a ToolSpec; see the module's docstring."""
 
@@ -191,6 +239,9 @@ def tool(
             effect=effect,
             credibility=credibility,
             output_schema=_clean(output.model_json_schema()) if output else None,
+            rules=rules,
+            lead_only=lead_only,
+            preview=preview,
         )
 
     return build

@@ -6,7 +6,8 @@ from sqlmodel import SQLModel
 
 import agent_core.storage.tables_memory
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
-import gateway.tables  # noqa: F401
+import gateway.tables
+import gateway.tables_tasks  # noqa: F401
 
 
 def run() -> None:

@@ -21,6 +21,7 @@ from gateway import forget, links
 from gateway.commands_forget import MINUTES
 from gateway.db import Database
 from gateway.history import where_of
+from gateway.tables_tasks import TaskRow
 from tests.harness import ALICE, BOB, agent, call, delegate, team
 from tests.house import START, House, on_sqlite, until
 from tests.unit.gateway.remembering import put
@@ -29,7 +30,7 @@ GROUP = {"chat": "-5", "private": False}
 TEAM = team(agent(tools=("echo",)), agent("research"))
 SECRET = "kumquat"  # in all that alice says and is told
 PLAIN = "walnut"  # in all that is bob's
-OWNED = ("holding", "event", "profile", "alert", "report_note")
+OWNED = ("holding", "event", "profile", "alert", "report_note", "task")
 # Rows that outlive a person: who may write, where replies go, keys against redeliveries, figures without an owner.
 # A pot stays: else /forget would be the way to a fresh budget.
 STAY = {
@@ -69,6 +70,20 @@ async def fill(db: Database, owner: str, word: str, session: str) -> None:
         for row in rows:
             values = row.model_dump(exclude={"id"})
             conn.execute(insert(type(row).__table__), values)  # type: ignore[attr-defined]
+        task = TaskRow(
+            id=f"t{word}",
+            owner=owner,
+            author=owner,
+            session_id=session,
+            conversation_id=f"telegram:777:{owner.partition(':')[2]}",
+            turn_id=1,
+            call_session=session,
+            call_id=word,
+            tool="study",
+            args=f'{{"about": "{word}"}}',
+            created_at=START,
+        )
+        conn.execute(insert(TaskRow.__table__), task.model_dump())  # type: ignore[attr-defined]
 
     await db.write(work)
 
