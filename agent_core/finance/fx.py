@@ -42,6 +42,11 @@ class _Column:
     days: "array[int]"
     values: "array[float]"
 
+    @property
+    def both(self) -> tuple["array[int]", "array[float]"]:
+        """Days and values."""
+        return self.days, self.values
+
     def at(self, currency: str, on: dt.date) -> tuple[float, dt.date]:
         index = bisect_right(self.days, on.toordinal()) - 1
         first, last = (dt.date.fromordinal(self.days[i]) for i in (0, -1))
@@ -67,6 +72,31 @@ class Rates:
         """The rates of many days, in their order. Raises NoRate when one is missing."""
         await self._load({base.upper(), quote.upper()} - {EURO})
         return [self._cross(base.upper(), quote.upper(), day) for day in days]
+
+    async def history(self, base: str, quote: str) -> list[Rate]:
+        """The rates of all days on which both currencies were fixed. Raises NoRate where there are none."""
+        base, quote = base.upper(), quote.upper()
+        if base == quote:
+            raise NoRate(f"{base} has no rate in itself")
+        others = [currency for currency in (base, quote) if currency != EURO]
+        await self._load(set(others))
+        return await asyncio.to_thread(self._joint, base, quote, others)
+
+    def _joint(self, base: str, quote: str, others: list[str]) -> list[Rate]:
+        sides = [dict(zip(*self._columns[c].both, strict=True)) for c in others]
+        days = sorted(sides[0].keys() & sides[-1].keys())
+        if not days:
+            raise NoRate(f"{base} and {quote} were never fixed on the same day")
+        return [
+            Rate(
+                base,
+                quote,
+                (sides[-1][day] if quote != EURO else 1.0)
+                / (sides[0][day] if base != EURO else 1.0),
+                dt.date.fromordinal(day),
+            )
+            for day in days
+        ]
 
     def _cross(self, base: str, quote: str, on: dt.date) -> Rate:
         if base == quote:
