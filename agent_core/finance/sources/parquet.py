@@ -9,7 +9,7 @@ from agent_core.finance.sources.source import NoData
 def rows(path: Path) -> tuple[list[str], list[Sequence[str]]]:
     """Header and rows of a file. Blocks. Raises NoData without pyarrow, ValueError for what is no Parquet file."""
     try:
-        from pyarrow import ArrowInvalid, parquet
+        from pyarrow import ArrowInvalid, parquet  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError as error:
         cure = "pip install pyarrow, or write the prices as CSV"
         raise NoData(f"{path.name} needs the package pyarrow", "folder", cure) from error

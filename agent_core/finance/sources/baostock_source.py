@@ -146,7 +146,7 @@ def _session(host: str | None, port: int | None) -> Iterator[Any]:
         socket=_Careful, AF_INET=socket.AF_INET, SOCK_STREAM=socket.SOCK_STREAM
     )
     for module in (socketutil, loginout, history):
-        module.print = _quiet
+        vars(module)["print"] = _quiet
     try:
         answer = baostock.login()
         if answer.error_code != "0":

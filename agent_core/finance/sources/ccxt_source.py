@@ -57,7 +57,7 @@ class CcxtSource:
 
     def _client(self) -> Any:
         with brought_by(self.name, "crypto"):
-            import ccxt
+            import ccxt  # pyright: ignore[reportMissingImports]
 
         made = getattr(ccxt, self._exchange, None)
         if made is None or self._exchange not in ccxt.exchanges:
@@ -72,7 +72,10 @@ class CcxtSource:
         self, symbol: str, market: str, first: dt.date, last: dt.date
     ) -> list[Sequence[float]]:
         client = self._client()
-        from ccxt import BadSymbol, RateLimitExceeded
+        from ccxt import (  # pyright: ignore[reportMissingImports]
+            BadSymbol,
+            RateLimitExceeded,
+        )
 
         rows: list[Sequence[float]] = []
         since = _milliseconds(first)

@@ -35,7 +35,7 @@ class AkshareSource:
 
     def _ask(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
         with brought_by(self.name, "finance-cn"):
-            import akshare
+            import akshare  # pyright: ignore[reportMissingImports]
 
         number, exchange = codes.exchange(symbol)
         days = {
