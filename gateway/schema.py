@@ -12,6 +12,7 @@ from sqlmodel import SQLModel
 
 import agent_core.storage.tables_budget
 import agent_core.storage.tables_memory
+import agent_core.storage.tables_orders
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.tables
 import gateway.tables_tasks  # noqa: F401
@@ -20,9 +21,9 @@ from gateway.db import Database, DatabaseError, connect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0007"
+HEAD = "0008"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
