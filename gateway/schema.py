@@ -13,6 +13,7 @@ from sqlmodel import SQLModel
 import agent_core.storage.tables_budget
 import agent_core.storage.tables_memory
 import agent_core.storage.tables_orders
+import agent_core.storage.tables_prices
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.tables
 import gateway.tables_tasks  # noqa: F401
@@ -21,9 +22,9 @@ from gateway.db import Database, DatabaseError, connect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0008"
+HEAD = "0009"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 
