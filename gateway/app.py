@@ -31,6 +31,7 @@ from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
+from gateway.own_profiles import StoredProfiles
 from gateway.portfolio import StoredPortfolio
 from gateway.preset_news import PresetNews
 from gateway.preset_watch import PresetWatch
@@ -130,6 +131,7 @@ def _equipment(settings: Settings, db: Database) -> Equipment:
         history=OwnHistory(db) if settings.memory.enabled else None,
         knowledge=settings.knowledge_dir,
         book=StoredPortfolio(db),
+        profiles=StoredProfiles(db),
     )
 
 

@@ -12,10 +12,17 @@ from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.history import History, history_tools
+from agent_core.tools.indicators import indicator_tools
 from agent_core.tools.knowledge import knowledge_tools
 from agent_core.tools.market import market_tools
 from agent_core.tools.notes import notes_tools
+from agent_core.tools.profiles import OwnProfiles, profile_tools
+from agent_core.tools.regime import regime_tools
 from agent_core.tools.registry import Registry, foreign_tools
+from agent_core.tools.risk import risk_tools
+from agent_core.tools.screen import screen_tools
+from agent_core.tools.sizing import sizing_tools
+from agent_core.tools.wyckoff import wyckoff_tools
 
 
 def _bundled() -> Sources:
@@ -26,13 +33,15 @@ def _bundled() -> Sources:
 class Equipment:
     """What the tools stand on. Without a part its tools say so: the list of tools is the same everywhere.
 
-    `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold.
+    `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
+    `profiles`: what their books say of symbols.
     """
 
     sources: Sources = field(default_factory=_bundled)
     history: History | None = None
     knowledge: Path | None = None
     book: Portfolio | None = None
+    profiles: OwnProfiles | None = None
 
 
 def toolbox(given: Equipment | None = None) -> Registry:
@@ -43,6 +52,13 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *market_tools(has.sources),
             *analysis_tools(has.sources),
             *chart_tools(has.sources),
+            *indicator_tools(has.sources),
+            *risk_tools(has.sources),
+            *sizing_tools(has.sources),
+            *regime_tools(has.sources),
+            *wyckoff_tools(has.sources),
+            *screen_tools(has.sources),
+            *profile_tools(has.sources, has.profiles),
             *ask_tools(),
             *archive_tools(),
             *history_tools(has.history),

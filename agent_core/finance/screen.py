@@ -33,7 +33,7 @@ MOST_DAYS = 1260
 WARM_UP = 400
 STALE = dt.timedelta(days=10)
 
-Why = Literal["too few bars", "no volume", "stale"]
+Why = Literal["too few bars", "no volume", "stale", "no prices"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,24 @@
-"""analyze_stock: trend, indicators, drawdown, levels and risk of one symbol, from its prices alone."""
+"""analyze_stock: trend, indicators, drawdown, levels, volume, phase and risk of one symbol, from its prices alone."""
 
 import asyncio
 from dataclasses import dataclass
 from typing import Literal
 
-from agent_core.finance import indicators, statistics, trend
+from agent_core.finance import indicators, statistics, trend, wyckoff
 from agent_core.finance.bars import Bars
 from agent_core.finance.indicators import WARM_UP, Values
 from agent_core.finance.levels import Levels, find_levels
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct
 from agent_core.finance.trend import Trend
+from agent_core.finance.wyckoff import Diagnosis
 from agent_core.tools import series
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
+from agent_core.tools.wyckoff import phase_fields
 
 CREDIBILITY: Literal["logic tool"] = "logic tool"
+SIGNS = 3  # events that are shown
 OVERBOUGHT, OVERSOLD = 70.0, 30.0  # Wilder's thresholds for RSI
 
 _WORDS = {
@@ -34,6 +37,7 @@ class Analysis:
     volatility: float | None
     cagr: float | None
     levels: Levels
+    diagnosis: Diagnosis
 
 
 def analysis_tools(sources: Sources) -> list[ToolSpec]:
@@ -46,7 +50,8 @@ def analysis_tools(sources: Sources) -> list[ToolSpec]:
         """Technical analysis of one symbol at the end of a window, computed from its prices.
 
         Trend with its reason, moving averages, RSI, MACD, Bollinger bands, ATR, maximum drawdown (positive percent),
-        yearly volatility, support and resistance levels (nearest first). Without dates: the last 12 months.
+        yearly volatility, support and resistance levels (nearest first), volume, and a phase after Wyckoff, which is a
+        heuristic: say so. Without dates: the last 12 months.
 
         Args:
             symbol: Code or name in English or Chinese, such as AAPL or 苹果.
@@ -73,6 +78,7 @@ def analyze(window: Bars, history: Bars) -> Analysis:
         volatility=statistics.volatility_pct(close),
         cagr=statistics.cagr_pct(window.dates, close),
         levels=find_levels(window, values["atr14"]),
+        diagnosis=wyckoff.diagnose(history),
     )
 
 
@@ -119,6 +125,20 @@ def _fields(ctx: ToolContext, found: Series, result: Analysis) -> dict[str, obje
         "support": [price(level) for level in result.levels.support],
         "resistance": [price(level) for level in result.levels.resistance],
         "phase_note": _phase(ctx, window, result),
+        "volume": _volume(found, result),
+        "wyckoff": phase_fields(ctx, result.diagnosis, SIGNS),
+    }
+
+
+def _volume(found: Series, result: Analysis) -> dict[str, object]:
+    """The last volume, and the mean of the 50 bars before it; null where volumes mean nothing."""
+    bars = found.history
+    before = bars.volume[-51:-1]
+    mean = sum(before) / len(before) if before and result.diagnosis.volume_counts else 0.0
+    return {
+        "last": round(bars.volume[-1]),
+        "average_50": round(mean) if mean else None,
+        "ratio": percent(bars.volume[-1] / mean) if mean else None,
     }
 
 

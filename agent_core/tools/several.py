@@ -88,12 +88,13 @@ async def converted(rates: Rates, bars: Bars, currency: str | None) -> Bars:
     return replace(bars.scaled([rate.value for rate in by_day]), currency=wanted)
 
 
-def mixed(ctx: ToolContext, windows: Sequence[Bars]) -> str:
-    """A line that says that currencies differ; "" where they do not."""
+def mixed(ctx: ToolContext, windows: Sequence[Bars], cure: bool = True) -> str:
+    """A line that says that currencies differ; "" where they do not. `cure`: the tool has a `currency` to give."""
     currencies = list(dict.fromkeys(window.currency for window in windows))
     if len(currencies) < 2:
         return ""
     named = ", ".join(currencies)
     if ctx.language == "zh":
-        return f"货币不同（{named}）：各自按本币计算；要换算请给出 currency"
-    return f"currencies differ ({named}): each is measured in its own; give `currency` to convert"
+        return f"货币不同（{named}）：各自按本币计算" + ("；要换算请给出 currency" if cure else "")
+    said = f"currencies differ ({named}): each is measured in its own"
+    return f"{said}; give `currency` to convert" if cure else said
