@@ -35,7 +35,7 @@ WIDTH, HEIGHT, PANE = 6.4, 3.6, 1.1  # inches
 # Points. A phone shows the picture half as wide as it is: these stay readable there.
 TITLE, WORDS, TICKS = 12.0, 9.0, 9.5
 
-_LOCK = threading.Lock()
+DRAWING = threading.Lock()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ async def render(request: ChartRequest) -> bytes:
 
 def draw(request: ChartRequest) -> bytes:
     """The PNG, drawn here and now; safe to call from any thread."""
-    with _LOCK:
+    with DRAWING:
         from matplotlib.backends.backend_agg import FigureCanvasAgg
         from matplotlib.figure import Figure
 
