@@ -1,47 +1,23 @@
 """Whatever calls meet in a pot, it never settles more than its size (issue "5 of 8", item 5)."""
 
 import asyncio
-import datetime as dt
+import json
+import random
+import sys
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from agent_core.budget.ledger import Purse, Settled, refs
-from agent_core.budget.pots import Payer, Pot, Rules
-from agent_core.ports import Need
-from agent_core.storage import ledger
-from agent_core.storage.ledger import Hold, PotRow
-from agent_core.types import Usage
 from gateway.db import Database
 from gateway.schema import open_database
 from tests.databases import create_database
-
-NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
-USD, TOKENS = 1_000, 400
-POTS = (
-    Pot("run", usd=600),
-    Pot("user_day", usd=700, tokens=TOKENS),
-    Pot("day", usd=USD),
-)
-SESSIONS = ("s", "s/1", "s/2", "s/3")
-
-
-@dataclass(frozen=True)
-class Step:
-    """One thing that happens to a session of a turn. `worst` and `real` in nano-dollars; real ≤ worst."""
-
-    what: str
-    turn: int
-    session: str
-    worst: int
-    real: int
-    tokens: int
-
+from tests.property.ledger_turns import SESSIONS, TURNS, Runtime, Step, check, ended
 
 steps = st.builds(
     lambda what, turn, session, worst, part, tokens: Step(
@@ -56,100 +32,6 @@ steps = st.builds(
     st.integers(0, 100),
     st.integers(1, 60),
 )
-
-
-@dataclass
-class Runtime:
-    """Turns of two people as the runtime drives them: a call is only made once it is set aside."""
-
-    db: Database
-    purses: dict[int, Purse] = field(default_factory=dict)
-    inside: set[tuple[int, str]] = field(default_factory=set)
-
-    def purse(self, turn: int) -> Purse:
-        if turn not in self.purses:
-            payer = Payer(f"telegram:{turn % 2}", "telegram:777:1", turn)
-            self.purses[turn] = Purse(Rules(POTS), payer, loaded=False)
-        return self.purses[turn]
-
-    async def run(self, step: Step) -> None:
-        self.purse(step.turn)
-        match step.what:
-            case "crash":
-                self.purses.pop(step.turn)  # what it knew is lost; the next run looks
-            case "end":
-                await self._settle(step, Usage(), last=True)
-                self.purses.pop(step.turn, None)
-            case "fail":
-                await self._reserve(step, step.worst)  # no answer: nothing is settled
-            case "retry":
-                await self._reserve(step, step.worst)
-                await self._pay(step, step.worst)
-            case "fallback":
-                await self._reserve(step, step.worst)
-                await self._pay(step, step.worst + 50, real=step.real)  # a dearer model
-            case "unseen":
-                await self._pay(step, step.worst, twice=True)
-            case _:
-                await self._pay(step, step.worst)
-
-    async def _pay(
-        self, step: Step, worst: int, *, real: int | None = None, twice: bool = False
-    ) -> None:
-        if await self._reserve(step, worst, twice=twice):
-            cost = step.real if real is None else real
-            usage = Usage(step.tokens, 0, usd=cost / 1e9)
-            await self._settle(step, usage, last=False, twice=twice)
-
-    async def _reserve(self, step: Step, worst: int, *, twice: bool = False) -> bool:
-        purse, need = self.purse(step.turn), Need("m", step.tokens, worst / 1e9)
-        if purse.covers(step.session, need, NOW):
-            return True
-        made = None
-        for _ in range(1 + twice):  # a commit whose answer was lost is made again
-            made = await self.db.write(lambda c: purse.reserve(c, step.session, need, NOW))
-            if not isinstance(made, Hold):
-                return False
-        assert isinstance(made, Hold)
-        purse.kept(step.session, made, NOW)
-        return True
-
-    async def _settle(self, step: Step, usage: Usage, *, last: bool, twice: bool = False) -> None:
-        purse = self.purse(step.turn)
-        done: Settled | None = None
-        for _ in range(1 + twice):
-            done = await self.db.write(
-                lambda c: purse.settle(c, step.session, usage, NOW, last=last)
-            )
-        if done is not None:
-            purse.kept(step.session, done.hold)
-
-
-def rows_of(conn: Connection) -> list[PotRow]:
-    payers = [Payer(f"telegram:{turn % 2}", "telegram:777:1", turn) for turn in (1, 2, 3)]
-    wanted = {ref for payer in payers for ref in refs(POTS, payer, NOW, "UTC")}
-    return ledger.pots_of(conn, sorted(wanted, key=str))
-
-
-async def check(db: Database) -> list[PotRow]:
-    """Spent and set aside together never go beyond a pot, and nothing is below nothing."""
-    rows = await db.read(rows_of)
-    sizes = {pot.kind: pot for pot in POTS}
-    for row in rows:
-        pot = sizes[row.kind]  # type: ignore[index]
-        assert row.usd + row.usd_held <= (pot.usd or 0)
-        assert pot.tokens is None or row.tokens + row.tokens_held <= pot.tokens
-        assert min(row.usd, row.usd_held, row.tokens, row.tokens_held) >= 0
-    return rows
-
-
-async def ended(db: Database) -> None:
-    """When every turn has ended, nothing is set aside any more."""
-    runtime = Runtime(db)
-    for turn in (1, 2, 3):
-        await runtime.run(Step("end", turn, "s", 0, 0, 0))
-    for row in await check(db):
-        assert (row.usd_held, row.tokens_held) == (0, 0)
 
 
 @asynccontextmanager
@@ -211,7 +93,7 @@ async def side_by_side(databases: list[Database], happened: list[Step]) -> None:
             await check(runtimes[0].db)
 
     for runtime in runtimes:
-        for turn in (1, 2, 3):
+        for turn in TURNS:
             runtime.purse(turn)
     async with asyncio.TaskGroup() as group:
         for session in apart(happened):
@@ -240,13 +122,113 @@ def postgres_url(postgres_server: str) -> str:
 @pytest.mark.slow
 @settings(max_examples=15, deadline=None)
 @given(happened=st.lists(steps, min_size=10, max_size=40))
-def test_two_processes_on_one_database_never_overspend(
-    postgres_url: str, happened: list[Step]
-) -> None:
-    """Two pools of connections, as two processes have them: what keeps them apart is in the rows alone."""
+def test_two_pools_of_connections_never_overspend(postgres_url: str, happened: list[Step]) -> None:
+    """Many interleavings at little cost: what keeps two pools apart is in the rows alone."""
 
     async def work() -> None:
         async with empty(postgres_url, 2) as databases:
             await side_by_side(databases, happened)
 
     asyncio.run(work())
+
+
+@dataclass
+class Process:
+    """One of two processes; `kills` are the payments, counted over its lives, at which it is killed.
+
+    `told` and `open`: nano-dollars that it has said to have settled, and that it was settling when it was killed.
+    """
+
+    url: str
+    left: list[Step]
+    kills: set[int]
+    told: int = 0
+    open: int = 0
+    payments: int = 0
+
+    async def live(self, ready: asyncio.Barrier) -> None:
+        """Start until all steps are taken."""
+        first = True
+        while self.left:
+            command = [sys.executable, "-m", "tests.property.ledger_turns", self.url]
+            pipe = asyncio.subprocess.PIPE
+            run = await asyncio.create_subprocess_exec(*command, stdin=pipe, stdout=pipe)
+            assert run.stdin is not None
+            assert run.stdout is not None
+            try:
+                assert await run.stdout.readline() == b"ready\n"
+                if first:
+                    await ready.wait()
+                first = False
+                run.stdin.write(json.dumps([asdict(step) for step in self.left]).encode() + b"\n")
+                await run.stdin.drain()
+                await self._follow(run)
+            finally:
+                if run.returncode is None:
+                    run.kill()
+                    await run.wait()
+
+    async def _follow(self, run: asyncio.subprocess.Process) -> None:
+        """Read what it says to its end, and kill it where it is to be killed, while it pays."""
+        paying = 0
+        killed = False
+        assert run.stdout is not None
+        async for line in run.stdout:
+            word, _, amount = line.decode().strip().partition(" ")
+            if word == "pays":
+                paying = int(amount)
+                self.payments += 1
+                if self.payments in self.kills and not killed:
+                    killed = True
+                    run.kill()
+            elif word == "paid":
+                self.told += paying
+                paying = 0
+            else:
+                self.left.pop(0)
+        self.open += paying
+        code = await run.wait()
+        assert code == (-9 if killed else 0)
+
+
+def drawn(seed: int, process: int) -> list[Step]:
+    """What happens in a process: small steps, so that the pots fill up slowly and both are at it to the end."""
+    rng = random.Random(f"{seed} {process}")
+    what = ["call", "call", "call", "retry", "fallback", "fail", "crash", "unseen", "end"]
+    return [
+        Step(
+            rng.choice(what),
+            rng.choice([1, 2]) + 2 * process,
+            rng.choice(SESSIONS),
+            worst := rng.randint(1, 80),
+            rng.randint(0, worst),
+            rng.randint(1, 12),
+        )
+        for _ in range(40)
+    ]
+
+
+@pytest.mark.postgres
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", [1, 2])
+async def test_two_processes_on_one_database_never_overspend_also_when_they_are_killed(
+    postgres_url: str, seed: int
+) -> None:
+    """Each has two turns, one of either person; so they meet in the pots of both people and of the installation."""
+    address = postgres_url.replace("postgresql+psycopg://", "postgresql://", 1)
+    rng = random.Random(seed)
+    async with empty(postgres_url) as (db,):
+        two = [Process(address, drawn(seed, n), {rng.randint(2, 12)}) for n in (0, 1)]
+        ready = asyncio.Barrier(2)
+        async with asyncio.TaskGroup() as group:
+            for process in two:
+                group.create_task(process.live(ready))
+        await check(db)
+        await ended(db)
+        spent: Counter[str] = Counter()
+        for row in await check(db):
+            spent[row.kind] += row.usd
+        assert spent["day"] == spent["user_day"] > 0
+        told = sum(process.told for process in two)
+        assert told <= spent["day"] <= told + sum(process.open for process in two)
+        assert all(process.kills <= set(range(1, process.payments + 1)) for process in two)
