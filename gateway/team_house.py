@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
+from gateway.redact import Redactor
 from swarm_presets.files import Reader
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import Problem
@@ -54,6 +55,9 @@ def load_presets(
         models=frozenset(f"{name}/*" for name in providers),
         acting=acting(registry),
         price=lambda model: dollars(settings, model),
+        lead=frozenset(spec.name for spec in registry if spec.lead_only),
+        redact=Redactor().text,
+        sources=frozenset(settings.data.sources),
         schema_only=schema_only,
         reader=reader,
     )

@@ -1,4 +1,7 @@
-"""What can run but is hardly meant: unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403)."""
+"""What can run but is hardly meant.
+
+Unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403), notes that may not be kept (SW404).
+"""
 
 import re
 from collections.abc import Iterator
@@ -10,6 +13,7 @@ from swarm_presets.prices import Prices
 from swarm_presets.problems import Problem, problem
 from swarm_presets.references import Known, prompt_text, used_inputs
 
+REMEMBER = "remember"
 _WORD = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
 
 
@@ -19,6 +23,7 @@ def cautions(tree: Mapping, known: Known) -> Iterator[Problem]:
         yield from _unpriced(tree, known)
     yield from _unused(tree)
     yield from _in_vain(tree, known)
+    yield from _noted_in_vain(tree)
 
 
 def _unpriced(tree: Mapping, known: Known) -> Iterator[Problem]:
@@ -63,6 +68,20 @@ def _in_vain(tree: Mapping, known: Known) -> Iterator[Problem]:
             message = f"the prompt of `{name}` names `{word}`, which it does not have"
             cure = f"add `{word}` to its tools, or change the prompt"
             yield problem("SW403", message, _place(leaf), cure, severity="warning")
+
+
+def _noted_in_vain(tree: Mapping) -> Iterator[Problem]:
+    """A supervisor that has `remember` and may write no memory in which it could note."""
+    written = at(tree, "supervisor", "memory", "write")
+    if written is None or {leaf.text for leaf in leaves(written)} & {"user", "channel"}:
+        return
+    for leaf in words(tree, "supervisor.tools"):
+        if leaf.text == REMEMBER:
+            message = (
+                f"`{REMEMBER}` will be refused: `memory.write` of the supervisor names no memory"
+            )
+            cure = "remove it from the tools, or add `user` to `memory.write`"
+            yield problem("SW404", message, leaf.span, cure, severity="warning")
 
 
 def _place(leaf: Leaf) -> Span:

@@ -12,6 +12,7 @@ from swarm_presets.enforced import not_enforced
 from swarm_presets.meaning import meaning
 from swarm_presets.meaning_flow import flow_meaning
 from swarm_presets.meaning_inputs import input_meaning
+from swarm_presets.meaning_memory import memory_meaning
 from swarm_presets.meaning_money import money_meaning
 from swarm_presets.meaning_words import word_meaning
 from swarm_presets.positions import Leaf, Mapping, at
@@ -40,6 +41,7 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     yield from flow_meaning(tree)
     if not is_abstract(tree):
         places = {(p.file, p.line, p.column) for p in unknown}
+        yield from memory_meaning(tree)
         yield from (p for p in meaning(tree) if (p.file, p.line, p.column) not in places)
         yield from (p for p in word_meaning(tree) if (p.file, p.line, p.column) not in places)
 

@@ -3,6 +3,7 @@
 import datetime as dt
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from agent_core.runtime.guards import SAME_CALLS
@@ -135,15 +136,17 @@ def _agent(name: str, part: AgentPart, models: Aliases, supervisor: Agent, tree:
 
 
 def _memory(part: MemoryPart | None, default: MemoryRules) -> MemoryRules:
-    """What is written over what is not; a scope that is not enforced is no part of a preset that runs."""
+    """What is written over what is not; other scopes are no part of a preset that runs (SW309)."""
     if part is None:
         return default
-    known: tuple[Scope, ...] = ("user", "channel", "run")
-    read, write = (
-        before if scopes is None else frozenset(s for s in known if s in scopes)
-        for before, scopes in ((default.read, part.read), (default.write, part.write))
+    return MemoryRules(
+        _scopes(part.read, default.read), _scopes(part.write, default.write), part.recall
     )
-    return MemoryRules(read, write, part.recall)
+
+
+def _scopes(written: Sequence[str] | None, default: frozenset[Scope]) -> frozenset[Scope]:
+    known: tuple[Scope, ...] = ("user", "channel", "run")
+    return default if written is None else frozenset(s for s in known if s in written)
 
 
 def _laid_out(agents: dict[str, Agent]) -> dict[str, Agent]:
@@ -266,7 +269,7 @@ def _data(part: DataPart | None) -> DataRules:
     asked = PLACEHOLDER.fullmatch(word)
     day = None if asked or word == NOW else dt.date.fromisoformat(word)
     name = asked[1].strip().removeprefix("inputs.") if asked else ""
-    return DataRules(day, name, part.max_age)
+    return DataRules(day, name, part.max_age, tuple(part.sources) if part.sources else None)
 
 
 def _names(tools: object) -> tuple[str, ...]:

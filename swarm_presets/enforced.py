@@ -12,7 +12,6 @@ from swarm_presets.positions import Entry, Leaf, Mapping
 from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
-    "data.sources",
     "mcp",
     "routes.*.skill",
     "schedule",
@@ -20,9 +19,6 @@ NOT_YET = (
     "agents.*.skills",
     "defaults.skills",
     "supervisor.skills",
-    "agents.*.memory",
-    "defaults.memory",
-    "supervisor.memory",
 )
 
 

@@ -12,6 +12,7 @@ from agent_core.runtime.team import Team
 from swarm_presets.check import check, is_abstract, last_stage
 from swarm_presets.compile import compile_team
 from swarm_presets.files import Reader
+from swarm_presets.meaning_secrets import secret_meaning
 from swarm_presets.positions import Mapping
 from swarm_presets.problems import Problem, in_order
 from swarm_presets.references import Known
@@ -45,6 +46,9 @@ def load_folder(
     models: frozenset[str] | None = None,
     acting: frozenset[str] = frozenset(),
     price: Callable[[str], tuple[float, float] | None] | None = None,
+    lead: frozenset[str] = frozenset(),
+    redact: Callable[[str], str] | None = None,
+    sources: frozenset[str] | None = None,
     shipped: bool = True,
     schema_only: bool = False,
     reader: Reader | None = None,
@@ -59,6 +63,9 @@ def load_folder(
         models: `<provider>/<model>`, or `<provider>/*` for all of a provider; None: model names are not checked.
         acting: the tools that change something outside and need an approval of the preset.
         price: dollars for a million tokens in and out of a model, None where unknown; without it no price is checked.
+        lead: the tools that only a supervisor may call.
+        sources: names of the data sources that are enabled; None: they are not checked.
+        redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
         schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`
             stays empty.
@@ -66,7 +73,7 @@ def load_folder(
     """
     where = [paths] if isinstance(paths, Path) else list(paths)
     documents = Documents((reader or Reader()).documents(where, shipped=shipped))
-    known = Known(tools, models, acting, price)
+    known = Known(tools, models, acting, price, lead, redact, sources)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}
     trees: dict[str, Mapping] = {}
@@ -100,7 +107,8 @@ def _checked(
     resolved = documents.resolve(document)
     complete = resolved.complete
     later = check(resolved.tree, known, complete=complete)
-    return [*document.problems, *resolved.problems, *later], resolved.tree
+    own = secret_meaning(document.tree, known)
+    return [*document.problems, *resolved.problems, *later, *own], resolved.tree
 
 
 def _wrong(problems: list[Problem]) -> bool:

@@ -1,4 +1,7 @@
-"""Money and consent: tools that act need an approval (SW302), and what may run must fit its pots (SW304)."""
+"""Money and consent: what acts needs an approval, and what may run must fit its pots.
+
+SW302 (no approval), SW303 and SW304 (more than a pot has), SW310 (a tool of the supervisor's alone).
+"""
 
 from collections.abc import Iterator
 
@@ -14,8 +17,9 @@ POTS = ("run", "user_day", "user_month", "channel_day", "day", "month")
 
 
 def money_meaning(tree: Mapping, known: Known) -> Iterator[Problem]:
-    """SW302 and SW304."""
+    """SW302, SW304 and SW310."""
     yield from _unapproved(tree, known)
+    yield from _of_the_lead(tree, known)
     yield from _fan_out(tree)
     for name in POTS:
         pot = at(tree, "budgets", name)
@@ -33,6 +37,15 @@ def _unapproved(tree: Mapping, known: Known) -> Iterator[Problem]:
             message = f"`{leaf.text}` changes something outside and no approval covers it"
             cure = f"add an entry for `{leaf.text}` under `approvals`"
             yield problem("SW302", message, leaf.span, cure)
+
+
+def _of_the_lead(tree: Mapping, known: Known) -> Iterator[Problem]:
+    """A tool that only the supervisor may call, after a person's yes, in the hands of an agent (TGV-9)."""
+    for leaf in words(tree, *_TOOLS_OF_AGENTS):
+        if leaf.text in known.lead:
+            message = f"only the supervisor may call `{leaf.text}`, after a person's yes"
+            cure = "remove it; let the agent propose what the supervisor then does"
+            yield problem("SW310", message, leaf.span, cure)
 
 
 _TOOLS_OF_AGENTS = ("agents.*.tools", "agents.*.tools.add")

@@ -1,4 +1,4 @@
-"""References: what a preset names must exist (SW202, SW203, SW204, SW205, SW206).
+"""References: what a preset names must exist (SW202, SW203, SW204, SW205, SW206, SW208).
 
 Works on the resolved tree (parents and defaults merged), so that each finding points to where the value was written.
 """
@@ -44,13 +44,18 @@ class Known:
 
     `models` holds `<provider>/<model>`, or `<provider>/*` for whatever a provider has; None: not to be checked.
     `acting` are the tools that change something outside and that nobody is asked about by the tool itself. `price`
-    gives dollars for a million tokens in and out of a model, or None where they are not known.
+    gives dollars for a million tokens in and out of a model, or None where they are not known. `lead` are the tools
+    that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that are enabled;
+    None: not to be checked.
     """
 
     tools: frozenset[str]
     models: frozenset[str] | None = None
     acting: frozenset[str] = frozenset()
     price: Callable[[str], tuple[float, float] | None] | None = None
+    lead: frozenset[str] = frozenset()
+    redact: Callable[[str], str] | None = None
+    sources: frozenset[str] | None = None
 
 
 def unknown_tools(tree: Mapping, known: Known) -> Iterator[Problem]:
@@ -61,6 +66,17 @@ def unknown_tools(tree: Mapping, known: Known) -> Iterator[Problem]:
         if leaf.text not in tools:
             cure = suggest(leaf.text, tools, "no tools are installed")
             yield problem("SW203", f"no tool `{leaf.text}`", leaf.span, cure)
+
+
+def unknown_sources(tree: Mapping, known: Known) -> Iterator[Problem]:
+    """SW208."""
+    if known.sources is None:
+        return
+    for leaf in words(tree, "data.sources"):
+        if leaf.text not in known.sources:
+            message = f"the data source `{leaf.text}` is not enabled"
+            cure = suggest(leaf.text, known.sources, "there are no data sources")
+            yield problem("SW208", message, leaf.span, f"{cure}, or add it to data.sources in the settings")
 
 
 def unknown_agents(tree: Mapping) -> Iterator[Problem]:

@@ -29,6 +29,13 @@ from swarm_presets.schema import PresetFile
 
 MAX_PASSES = 8  # each mends what it found; a misspelled map inside a misspelled map needs one more
 
+# Keys that are no part of this version and will mean something in a later one (SWM-4).
+RESERVED: dict[Path, tuple[str, str]] = {
+    ("tasks",): (
+        "`tasks` is reserved: a graph of tasks is no part of version 1",
+        "write the steps under `flow`",
+    )
+}
 _STAND_INS: dict[str, str | int] = {"version": 1, "name": "unnamed"}
 
 
@@ -93,6 +100,9 @@ def _completed(tree: Node, path: Path) -> Node:
 
 
 def _unknown_key(tree: Node, path: Path) -> tuple[Problem, str | None]:
+    if path in RESERVED:
+        message, cure = RESERVED[path]
+        return problem("SW101", message, key_span(tree, path), cure), None
     key, known = str(path[-1]), set(_keys(path[:-1]))
     parent = find(tree, path[:-1])
     taken = set(parent.entries) if isinstance(parent, Mapping) else set()

@@ -18,6 +18,7 @@ TOOLS = frozenset(
     }
 )
 ACTING = frozenset({"place_order"})  # changes something outside
+LEAD = frozenset({"update_portfolio"})  # for supervisors alone
 MODELS = frozenset({"anthropic/*", "local/small"})
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "presets"
 

@@ -4,14 +4,15 @@ from pathlib import Path
 
 import pytest
 
+from gateway.redact import Redactor
 from swarm_presets.enforced import NOT_YET
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import render
-from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, MODELS, TOOLS, price
+from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, LEAD, MODELS, TOOLS, price
 
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
-WARNINGS = {"SW401", "SW402", "SW403"}
+WARNINGS = {"SW401", "SW402", "SW403", "SW404"}
 
 
 def code_of(case: Path) -> str:
@@ -23,10 +24,12 @@ def load(case: Path, kind: str) -> PresetSet:
     file = case / f"{kind}.yaml"
     return load_folder(
         file if file.exists() else case / kind,
-        tools=TOOLS | ACTING,
+        tools=TOOLS | ACTING | LEAD,
         models=MODELS,
         acting=ACTING,
         price=price,
+        lead=LEAD,
+        redact=Redactor().text,
         schema_only=code_of(case) != "SW501",
     )
 
@@ -56,7 +59,7 @@ def test_good_file_has_none_and_is_usable(case: Path) -> None:
 
 def test_each_code_has_a_case() -> None:
     wanted = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
-    meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308"
+    meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308 SW309 SW310 SW311"
     assert {*wanted.split(), *meaning.split(), *WARNINGS, "SW501"} == CODES
 
 
@@ -70,11 +73,8 @@ USES = {
     "schedule": 'schedule: [{cron: "0 8 * * *", chat: "telegram:1"}]',
     "skills": "skills: [report]",
     "agents.*.skills": AGENT % "skills: [report]",
-    "agents.*.memory": AGENT % "memory: {read: [user]}",
     "supervisor.skills": "supervisor: {skills: [report]}",
-    "supervisor.memory": "supervisor: {memory: {recall: 3}}",
     "defaults.skills": "defaults: {skills: [report]}",
-    "defaults.memory": "defaults: {memory: {read: [user]}}",
     "models.*.use=replay": "models: {old: {use: replay}}",
 }
 
