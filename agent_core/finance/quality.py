@@ -63,10 +63,16 @@ def remarks(found: Quality, language: str) -> list[str]:
             else f"{found.idle} of {found.bars} days have no volume"
         )
     for split in found.splits:
-        shares = f"1:{split.ratio:g}"
         said.append(
-            f"{split.date} 拆股 {shares}，此前价格已按拆股调整"
+            f"{split.date} {_ratio(split, zh=True)}，此前价格已按此调整"
             if zh
-            else f"a {shares} split on {split.date}: prices before it are adjusted for it"
+            else f"a {_ratio(split, zh=False)} split on {split.date}: prices before it are adjusted for it"
         )
     return said
+
+
+def _ratio(split: Split, zh: bool) -> str:
+    """As people say it: 2-for-1, and 1-for-10 where shares were joined."""
+    if split.ratio >= 1:
+        return f"1拆{split.ratio:g}" if zh else f"{split.ratio:g}-for-1"
+    return f"{1 / split.ratio:g}合1" if zh else f"1-for-{1 / split.ratio:g}"

@@ -7,7 +7,7 @@ less than a hundredth of a percent of their seed is left, or about that.
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from itertools import combinations
 from typing import Literal
@@ -82,9 +82,24 @@ def parse(written: str) -> Asked:
 
 
 def read(asked: Sequence[Asked], history: Bars, shown: int) -> list[Reading]:
-    """The readings over the last `shown` bars of `history`, in the order asked; what came before warms them up."""
-    made = [_one(one, history, shown) for one in dict.fromkeys(asked)]
-    return [*made[:-1], _with_pairs(made, history, shown)] if made else []
+    """The readings over the last `shown` bars of `history`, in the order asked; what came before warms them up.
+
+    Of two averages of one kind that are asked for together, the slower one has the crossings of both: sma20/sma50.
+    """
+    made = {one.label: _one(one, history, shown) for one in dict.fromkeys(asked)}
+    days = history.dates[-shown:]
+    averages = sorted((r for r in made.values() if r.label[:3] in {"sma", "ema"}), key=_needs)
+    for fast, slow in combinations(averages, 2):
+        if fast.label[:3] == slow.label[:3]:
+            lines = fast.lines[fast.label], slow.lines[slow.label]
+            both = crossings(days, f"{fast.label}/{slow.label}", *lines)
+            before = made[slow.label]
+            made[slow.label] = replace(before, crossings=_in_time([*before.crossings, *both]))
+    return list(made.values())
+
+
+def _needs(reading: Reading) -> int:
+    return reading.needs
 
 
 def _one(asked: Asked, history: Bars, shown: int) -> Reading:
@@ -96,23 +111,10 @@ def _one(asked: Asked, history: Bars, shown: int) -> Reading:
         asked.label,
         unit,
         cut,
-        tuple(_crossed(asked, window, cut)),
+        _crossed(asked, window, cut),
         needs,
         len(history) >= needs + settles,
     )
-
-
-def _with_pairs(made: list[Reading], history: Bars, shown: int) -> Reading:
-    """The last reading, with the crossings of averages that were asked for together: sma20 over sma50."""
-    days = history.dates[-shown:]
-    averages = [r for r in made if r.label.startswith(("sma", "ema"))]
-    found = list(made[-1].crossings)
-    for a, b in combinations(sorted(averages, key=lambda r: r.needs), 2):
-        if a.label[:3] == b.label[:3]:
-            lines = a.lines[a.label], b.lines[b.label]
-            found += crossings(days, f"{a.label}/{b.label}", *lines)
-    last = made[-1]
-    return Reading(last.label, last.unit, last.lines, tuple(found), last.needs, last.settled)
 
 
 def _warm_up(asked: Asked) -> tuple[int, int]:
@@ -184,10 +186,14 @@ _LINES: dict[str, Callable[[Bars, int, int], _Lines]] = {
 }  # fmt: skip
 
 
-def _crossed(asked: Asked, window: Bars, lines: dict[str, Values]) -> list[Crossing]:
+def _crossed(asked: Asked, window: Bars, lines: dict[str, Values]) -> tuple[Crossing, ...]:
     watched = _WATCHED.get(asked.name, _nothing)(asked.label, window.close, lines)
     found = [crossings(window.dates, what, line, other) for what, line, other in watched]
-    return sorted((c for one in found for c in one), key=lambda c: c.date)
+    return _in_time([c for one in found for c in one])
+
+
+def _in_time(found: list[Crossing]) -> tuple[Crossing, ...]:
+    return tuple(sorted(found, key=lambda c: c.date))
 
 
 _Watched = list[tuple[str, Line, Line | float]]

@@ -20,6 +20,7 @@ from agent_core.finance.statistics import TRADING_DAYS, log_returns
 from agent_core.finance.trend import Trend
 
 SPAN = 20
+LOOK_BACK = 320  # bars: a year of volatilities of 20 days, and SMA200
 CALM, ROUGH = 33.0, 80.0
 FEWEST_RANKED = 60  # volatilities to rank the last one among
 
@@ -66,6 +67,7 @@ def equal_weight(members: Sequence[Bars]) -> Index:
 
 def judge(members: Sequence[Bars]) -> Regime:
     """The regime of one or more members at their last day."""
+    members = [bars.rows(len(bars) - LOOK_BACK, len(bars)) for bars in members]
     levels = equal_weight(members).levels
     averages = [(indicators.sma(levels, n) or [None])[-1] for n in (20, 50)]
     volatility, rank = _volatility(levels)

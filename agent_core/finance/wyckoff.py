@@ -138,17 +138,26 @@ def _volume_ratio(bars: Bars) -> float | None:
 def _signs(bars: Bars, counts: bool) -> Iterator[Sign]:
     if counts:
         yield from _climaxes(bars)
+    last: dict[Kind, int] = {}  # one poke that lasts for several bars is one event
     for i in range(max(LOOK_BACK, len(bars) - RANGE), len(bars)):
-        before = bars.rows(i - LOOK_BACK, i)
-        high, low = max(before.high), min(before.low)
-        height = (high / low - 1) * 100
-        if abs(fit_line(before.close, LOOK_BACK).change_pct) > height * DRIFT_SHARE:
-            continue
-        after = bars.close[i : i + RETURN_BARS]
-        if low * (1 - POKE) <= bars.low[i] < low and max(after) > low:
-            yield Sign("spring", "E3", bars.dates[i], bars.low[i], _heaviness(bars, i, counts))
-        if high < bars.high[i] <= high * (1 + POKE) and min(after) < high:
-            yield Sign("upthrust", "E4", bars.dates[i], bars.high[i], _heaviness(bars, i, counts))
+        for kind, rule, price in _pokes(bars, i):
+            if i - last.get(kind, -RETURN_BARS) >= RETURN_BARS:
+                yield Sign(kind, rule, bars.dates[i], price, _heaviness(bars, i, counts))
+            last[kind] = i
+
+
+def _pokes(bars: Bars, i: int) -> Iterator[tuple[Kind, str, float]]:
+    """Whether a bar left the range of those before it for a moment, downwards or upwards."""
+    before = bars.rows(i - LOOK_BACK, i)
+    high, low = max(before.high), min(before.low)
+    height = (high / low - 1) * 100
+    if abs(fit_line(before.close, LOOK_BACK).change_pct) > height * DRIFT_SHARE:
+        return
+    after = bars.close[i : i + RETURN_BARS]
+    if low * (1 - POKE) <= bars.low[i] < low and max(after) > low:
+        yield "spring", "E3", bars.low[i]
+    if high < bars.high[i] <= high * (1 + POKE) and min(after) < high:
+        yield "upthrust", "E4", bars.high[i]
 
 
 def _climaxes(bars: Bars) -> Iterator[Sign]:

@@ -52,7 +52,7 @@ def indicator_tools(sources: Sources) -> list[ToolSpec]:
             "last_dates": [str(day) for day in found.window.dates[-LAST:]],
             "bars_before_window": len(history) - shown,
             "indicators": [_fields(one) for one in made],
-            "note": "; ".join(filter(None, [found.note, _short(ctx, made, history)])),
+            "note": series.joined(ctx, [found.note, _short(ctx, made, history)]),
         }
         return ToolOutput(dump(fields), _line(ctx, found, made))
 

@@ -175,7 +175,7 @@ def _overview(sources: Sources) -> ToolSpec:
         fields = several.envelope([one.window for one in loaded.found], CREDIBILITY) | {
             "items": [_item(one) for one in loaded.found],
             "missing": loaded.missing,
-            "note": "; ".join(loaded.notes),
+            "note": series.joined(ctx, loaded.notes),
         }
         shown = (f"{one.symbol.id} {price(one.window.close[-1])}" for one in loaded.found)
         return ToolOutput(dump(fields), " · ".join(shown))

@@ -54,7 +54,7 @@ def profile_tools(sources: Sources, book: OwnProfiles | None) -> list[ToolSpec]:
         fields = _envelope(priced, own) | {
             "items": items,
             "missing": missing,
-            "note": "; ".join(several.Several(priced, []).notes),
+            "note": series.joined(ctx, several.Several(priced, []).notes),
         }
         return ToolOutput(dump(fields), _line(ctx, known, own))
 

@@ -7,7 +7,7 @@ from typing import Literal
 from agent_core.finance import regime
 from agent_core.finance.regime import Mood, Regime
 from agent_core.finance.sources.chain import Sources
-from agent_core.tools import notices, several
+from agent_core.tools import notices, series, several
 from agent_core.tools.series import dump, percent, signed
 from agent_core.tools.several import Several
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -70,7 +70,7 @@ def _fields(ctx: ToolContext, loaded: Several, result: Regime) -> dict[str, obje
             "above_sma200": percent(result.above_sma200),
         },
         "missing": loaded.missing,
-        "note": "; ".join(filter(None, said)),
+        "note": series.joined(ctx, said),
         "notice": notices.past(ctx.language),
     }
 

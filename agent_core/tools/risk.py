@@ -63,7 +63,7 @@ def _metrics(sources: Sources) -> ToolSpec:
         result = await asyncio.to_thread(_measure, found.window, against)
         fields = found.head(CREDIBILITY) | _fields(found, against, result)
         said = [found.note, *_remarks(ctx, found, against, result)]
-        fields |= {"note": "; ".join(filter(None, said)), "notice": notices.past(ctx.language)}
+        fields |= {"note": series.joined(ctx, said), "notice": notices.past(ctx.language)}
         return ToolOutput(dump(fields), _line(ctx, found, result))
 
     return risk_metrics
@@ -208,8 +208,8 @@ def _correlation(sources: Sources, rates: Rates) -> ToolSpec:
                 "most": max(p.days for p in found),
             },
             "missing": loaded.missing,
-            "note": "; ".join(
-                filter(None, [*loaded.notes, several.mixed(ctx, windows), _few(ctx, found)])
+            "note": series.joined(
+                ctx, [*loaded.notes, several.mixed(ctx, windows), _few(ctx, found)]
             ),
             "notice": notices.past(ctx.language),
         }

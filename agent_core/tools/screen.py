@@ -128,6 +128,8 @@ async def _universe(
         if not sources.symbols:
             raise ToolFailure(several.nothing(ctx))
         return list(sources.symbols), []
+    if not asked:
+        raise ToolFailure("`symbols` is empty: name some, or leave it out to screen all with data")
     ids: list[str] = []
     left: list[Left] = []
     for name in asked:
@@ -135,8 +137,6 @@ async def _universe(
             ids.append(series.resolve(sources, ctx, name).id)
         except ToolFailure as e:
             left.append(Left(name, "no prices", str(e)))
-    if not asked:
-        raise ToolFailure(several.nothing(ctx))
     return list(dict.fromkeys(ids)), left
 
 
@@ -193,7 +193,7 @@ def _fields(
         "failed_first_at": {label: count for label, count in broken.items() if count},
         "left_out": [_left(ctx, one) for one in left[:MOST_LEFT]],
         "left_out_count": len(left),
-        "note": "; ".join(filter(None, _remarks(ctx, rows, kept))),
+        "note": series.joined(ctx, _remarks(ctx, rows, kept)),
         "notice": notices.past(ctx.language),
     }
 

@@ -7,6 +7,7 @@ are made here, so that they read the same everywhere.
 import datetime as dt
 import json
 import math
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from agent_core import symbols
@@ -106,6 +107,11 @@ def dump(fields: dict[str, object]) -> str:
     return json.dumps(_finite(fields), ensure_ascii=False, separators=(",", ":"), allow_nan=False)
 
 
+def joined(ctx: ToolContext, remarks: Iterable[str]) -> str:
+    """Remarks as one line; empty ones are left out."""
+    return ("；" if ctx.language == "zh" else "; ").join(filter(None, remarks))
+
+
 def price(value: float | None) -> float | None:
     """A price as shown: cents, or four significant digits below one."""
     if value is None or not math.isfinite(value):
@@ -161,7 +167,7 @@ def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
             else f"the newest price in {window.source} is of {window.as_of}, not of today"
         )
     notes += quality.remarks(quality.check(window), ctx.language)
-    return "；".join(notes) if zh else "; ".join(notes)
+    return joined(ctx, notes)
 
 
 async def _outside(sources: Sources, ctx: ToolContext, symbol: Symbol, period: Period) -> str:

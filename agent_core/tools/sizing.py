@@ -68,7 +68,7 @@ def sizing_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]
             max_position_pct: Largest value of the position, in percent of the account.
         """
         _check(account, risk_pct, fee_pct, fee_per_order, lot, max_position_pct)
-        trade = await _trade(sources, ctx, symbol, account_currency, lot)
+        trade = await _trade(sources, ctx, symbol, entry, account_currency, lot)
         at = _entry(trade, entry)
         _check_stop(at, stop, side)
         rate = await _rate(exchange, ctx, trade, account_currency)
@@ -135,15 +135,17 @@ async def _trade(
     sources: Sources,
     ctx: ToolContext,
     query: str | None,
+    entry: float | None,
     account_currency: str | None,
     lot: float | None,
 ) -> _Trade:
+    """What is traded; prices are asked for only where an entry or the currency is not known without them."""
     if not query:
         lots = _SHARE if lot is None else Lots(lot, lot)
         return _Trade(None, None, (account_currency or "").strip().upper(), lots, "")
     symbol = series.resolve(sources, ctx, query)
     prices = None
-    if sources.has(symbol.id) is not False:
+    if (entry is None or not symbol.currency) and sources.has(symbol.id) is not False:
         prices = await series.load(sources, ctx, query, None, None)
     currency = prices.window.currency if prices else symbol.currency
     lots, note = _lots(ctx, symbol) if lot is None else (Lots(lot, lot), "")
@@ -219,7 +221,7 @@ def _fields(
         "fees": price(found.fees),
         "limited_by": "risk_pct" if found.limited_by == "risk" else "max_position_pct",
         "targets": {name: value for name, value in targets.items() if (value or 0) > 0},
-        "note": "; ".join(filter(None, _remarks(ctx, trade, plan, found, at_close))),
+        "note": series.joined(ctx, _remarks(ctx, trade, plan, found, at_close)),
         "notice": notices.past(ctx.language),
     }
 
