@@ -62,17 +62,15 @@ def remarks(found: Quality, language: str) -> list[str]:
             if zh
             else f"{found.idle} of {found.bars} days have no volume"
         )
-    for split in found.splits:
-        said.append(
-            f"{split.date} {_ratio(split, zh=True)}，此前价格已按此调整"
-            if zh
-            else f"a {_ratio(split, zh=False)} split on {split.date}: prices before it are adjusted for it"
-        )
+    said.extend(_split(split, zh) for split in found.splits)
     return said
 
 
-def _ratio(split: Split, zh: bool) -> str:
-    """As people say it: 2-for-1, and 1-for-10 where shares were joined."""
-    if split.ratio >= 1:
-        return f"1拆{split.ratio:g}" if zh else f"{split.ratio:g}-for-1"
-    return f"{1 / split.ratio:g}合1" if zh else f"1-for-{1 / split.ratio:g}"
+def _split(split: Split, zh: bool) -> str:
+    """The ratio as people say it: 2-for-1, and 1-for-10 where shares were joined."""
+    day, ratio = split.date, split.ratio
+    if zh:
+        said = f"1拆{ratio:g}" if ratio >= 1 else f"{1 / ratio:g}合1"
+        return f"{day} {said}，此前价格已按此调整"
+    said = f"{ratio:g}-for-1" if ratio >= 1 else f"1-for-{1 / ratio:g}"
+    return f"a {said} split on {day}: prices before it are adjusted for it"
