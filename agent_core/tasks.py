@@ -16,7 +16,8 @@ class NewTask:
     """A call of a tool that is to run in the background.
 
     `session_id` is where the call was made, a sub-agent's own session included; `agent` names the sub-agent, "" for the
-    main agent. `args` were validated. `as_of` and `max_age` (seconds) bound what the tool finds, as in ToolContext.
+    main agent. `args` were validated. `as_of`, `max_age` (seconds) and `sources` bound what the tool finds, as in
+    ToolContext.
     """
 
     owner: str
@@ -29,6 +30,7 @@ class NewTask:
     agent: str = ""
     as_of: dt.date | None = None
     max_age: float | None = None
+    sources: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

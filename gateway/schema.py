@@ -22,9 +22,9 @@ from gateway.db import Database, DatabaseError, connect
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0009"
+HEAD = "0010"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
 MIGRATIONS = Path(__file__).parent / "migrations"
 
 

@@ -22,6 +22,7 @@ from gateway.problems import SettingsError
 from gateway.settings_access import Access
 from gateway.settings_budgets import Budgets
 from gateway.settings_channels import Channels
+from gateway.settings_data import Data
 from gateway.settings_fields import (
     Address,
     Folder,
@@ -104,12 +105,6 @@ class Sessions(Section):
     while_busy: Literal["steer", "queue", "interrupt"] = "steer"
     max_running: Annotated[int, Field(ge=1, le=10_000)] = 32
     rate_limit: RateLimit = RateLimit()
-
-
-class Data(Section):
-    """Where prices come from."""
-
-    sources: Annotated[tuple[str, ...], only(["bundled"])] = ("bundled",)
 
 
 class Mcp(Section):

@@ -42,6 +42,7 @@ class TaskRow(SQLModel, table=True):
     language: str = "en"
     as_of: str = ""
     max_age: float | None = None
+    sources: str | None = None
     state: str = "queued"
     attempts: int = 0
     detail: str = ""

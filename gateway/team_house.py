@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from agent_core.finance.sources import kinds
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from gateway.redact import Redactor
@@ -57,7 +58,7 @@ def load_presets(
         price=lambda model: dollars(settings, model),
         lead=frozenset(spec.name for spec in registry if spec.lead_only),
         redact=Redactor().text,
-        sources=frozenset(settings.data.sources),
+        sources={name: name in settings.data.sources for name in kinds.names()},
         schema_only=schema_only,
         reader=reader,
     )

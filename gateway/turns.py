@@ -19,7 +19,7 @@ from agent_core.runtime.team import Team
 from agent_core.types import Message, Row
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
-from channels.types import Address, Button, Step
+from channels.types import Address, Button, Kind, Step
 from gateway import inbox, outbox, turn_budget
 from gateway.budgets import Budgets
 from gateway.db import Database, settled
@@ -41,6 +41,7 @@ from gateway.sender import Sender
 from gateway.settings_access import Access
 from gateway.settings_groups import Groups
 from gateway.steps import Names, steps_so_far
+from gateway.task_commands import title_of
 from gateway.team_house import TeamHouse
 from gateway.texts import say
 from gateway.thread_history import earlier_row
@@ -202,6 +203,7 @@ class Turns:
             language,
             data.as_of,
             max_age=data.max_age,
+            sources=data.sources,
             day_input=data.day_input,
             place=self.staff.where(begun.lane),
         )
@@ -233,7 +235,7 @@ class Turns:
 
     async def _steps(self, begun: Begun, language: Language) -> Sequence[Step]:
         """What the turn has done already."""
-        if not begun.resumed:
+        if not begun.resumed and begun.item.kind is not Kind.TASK:
             return ()
         team = begun.team or self.teams.fallback()
         names = Names(self.services.registry, team, language)
@@ -337,6 +339,10 @@ class Turns:
             return self.channel(begun.lane.address)
         except ChannelError:
             return None
+
+    def title(self, tool: str, language: Language) -> str:
+        """A tool's name for people."""
+        return title_of(self.services.registry, tool, language)
 
     def language(self, begun: Begun) -> Language:
         """The language in which this turn's person is spoken to."""

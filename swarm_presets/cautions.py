@@ -1,6 +1,7 @@
 """What can run but is hardly meant.
 
-Unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403), notes that may not be kept (SW404).
+Unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403), notes that may not be kept (SW404), data
+sources that are not enabled (SW405).
 """
 
 import re
@@ -24,6 +25,7 @@ def cautions(tree: Mapping, known: Known) -> Iterator[Problem]:
     yield from _unused(tree)
     yield from _in_vain(tree, known)
     yield from _noted_in_vain(tree)
+    yield from _not_enabled(tree, known)
 
 
 def _unpriced(tree: Mapping, known: Known) -> Iterator[Problem]:
@@ -82,6 +84,14 @@ def _noted_in_vain(tree: Mapping) -> Iterator[Problem]:
             )
             cure = "remove it from the tools, or add `user` to `memory.write`"
             yield problem("SW404", message, leaf.span, cure, severity="warning")
+
+
+def _not_enabled(tree: Mapping, known: Known) -> Iterator[Problem]:
+    for leaf in words(tree, "data.sources"):
+        if (known.sources or {}).get(leaf.text) is False:
+            message = f"the data source `{leaf.text}` is not enabled, so it will be passed over"
+            cure = "add it to `data.sources` in the settings, or remove it here"
+            yield problem("SW405", message, leaf.span, cure, severity="warning")
 
 
 def _place(leaf: Leaf) -> Span:

@@ -22,13 +22,14 @@ from swarm_presets.references import (
     unknown_agents,
     unknown_inputs,
     unknown_models,
+    unknown_sources,
     unknown_tools,
 )
 
 
 def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     """All findings about a resolved preset. `complete` is False when its parents are not all known."""
-    unknown = list(unknown_tools(tree, known))
+    unknown = [*unknown_tools(tree, known), *unknown_sources(tree, known)]
     yield from unknown
     yield from unknown_inputs(tree)
     if not complete:

@@ -48,7 +48,7 @@ def load_folder(
     price: Callable[[str], tuple[float, float] | None] | None = None,
     lead: frozenset[str] = frozenset(),
     redact: Callable[[str], str] | None = None,
-    sources: frozenset[str] | None = None,
+    sources: dict[str, bool] | None = None,
     shipped: bool = True,
     schema_only: bool = False,
     reader: Reader | None = None,
@@ -64,7 +64,7 @@ def load_folder(
         acting: the tools that change something outside and need an approval of the preset.
         price: dollars for a million tokens in and out of a model, None where unknown; without it no price is checked.
         lead: the tools that only a supervisor may call.
-        sources: names of the data sources that are enabled; None: they are not checked.
+        sources: the data sources that exist, and whether each is enabled; None: they are not checked.
         redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
         schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`

@@ -45,8 +45,8 @@ class Known:
     `models` holds `<provider>/<model>`, or `<provider>/*` for whatever a provider has; None: not to be checked.
     `acting` are the tools that change something outside and that nobody is asked about by the tool itself. `price`
     gives dollars for a million tokens in and out of a model, or None where they are not known. `lead` are the tools
-    that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that are enabled;
-    None: not to be checked.
+    that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that exist, and
+    whether each is enabled; None: not to be checked.
     """
 
     tools: frozenset[str]
@@ -55,7 +55,7 @@ class Known:
     price: Callable[[str], tuple[float, float] | None] | None = None
     lead: frozenset[str] = frozenset()
     redact: Callable[[str], str] | None = None
-    sources: frozenset[str] | None = None
+    sources: dict[str, bool] | None = None
 
 
 def unknown_tools(tree: Mapping, known: Known) -> Iterator[Problem]:
@@ -74,9 +74,8 @@ def unknown_sources(tree: Mapping, known: Known) -> Iterator[Problem]:
         return
     for leaf in words(tree, "data.sources"):
         if leaf.text not in known.sources:
-            message = f"the data source `{leaf.text}` is not enabled"
             cure = suggest(leaf.text, known.sources, "there are no data sources")
-            yield problem("SW208", message, leaf.span, f"{cure}, or add it to data.sources in the settings")
+            yield problem("SW208", f"no data source `{leaf.text}`", leaf.span, cure)
 
 
 def unknown_agents(tree: Mapping) -> Iterator[Problem]:

@@ -42,6 +42,7 @@ async def started(run: Run, tasks: Tasks, call: ToolUse, spec: ToolSpec) -> Tool
             agent=run.label or "",
             as_of=run.person.as_of,
             max_age=run.person.max_age,
+            sources=run.person.sources,
         )
     )
     body: dict[str, Any] = {"task_id": task.id, "status": task.state, "tool": task.tool}

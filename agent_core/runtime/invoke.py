@@ -32,7 +32,7 @@ UNSURE = (
 
 @dataclass(frozen=True, slots=True)
 class Done:
-    """A call's result with what is stored beside it. `error` is the class of what went wrong, "" for nothing (BGT-7)."""
+    """A call's result with what is stored beside it. `error`: the class of what went wrong, "" for nothing (BGT-7)."""
 
     result: ToolResult
     blobs: tuple[NewBlob, ...] = ()
@@ -132,6 +132,7 @@ def context_of(
         archive=run.archive,
         memory=open_memory(run.memory, run.agent.memory, run.person.place),
         max_age=run.person.max_age,
+        sources=run.person.sources,
         rules=rules,
         consent=consent,
         tasks=run.tasks,

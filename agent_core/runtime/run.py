@@ -38,9 +38,9 @@ Reason = Literal[
 class Person:
     """For whom the turn runs. `present`: whether somebody can be asked during it (TGV-5).
 
-    `as_of` and `max_age` (seconds) bound what tools find, see ToolContext; `day_input` names the input that gives
-    `as_of`, "" for none. `place` is where the turn runs and what is remembered counts: "private", a group's id, or ""
-    where nothing is kept.
+    `as_of`, `max_age` (seconds) and `sources` bound what tools find, see ToolContext; `day_input` names the input that
+    gives `as_of`, "" for none. `place` is where the turn runs and what is remembered counts: "private", a group's id,
+    or "" where nothing is kept.
     """
 
     owner: str
@@ -48,6 +48,7 @@ class Person:
     as_of: dt.date | None = None
     present: bool = True
     max_age: float | None = None
+    sources: tuple[str, ...] | None = None
     day_input: str = ""
     place: str = ""
 

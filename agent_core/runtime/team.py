@@ -181,12 +181,15 @@ class Delegation:
 class DataRules:
     """What tools may find: nothing later than `as_of` (None: now); prices older than `max_age` seconds are stale.
 
+    Of the installation's data sources they see only `sources`, in this order (None: all).
+
     `day_input` names the input that gives `as_of`, "" for none.
     """
 
     as_of: dt.date | None = None
     day_input: str = ""
     max_age: float | None = None
+    sources: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

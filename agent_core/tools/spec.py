@@ -26,6 +26,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
 
 from agent_core.approvals import Rule
 from agent_core.errors import SwarmgateError
+from agent_core.finance.sources import allowed
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, ToolSchema
 from agent_core.tasks import Tasks
@@ -104,8 +105,10 @@ class ToolContext:
 
     `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
     or condensed, `memory` notes what is to be remembered, where anything is kept; `tasks` are the background tasks.
-    Prices that are older than `max_age` seconds are marked as stale (None: each tool's own measure). `rules` are those of the preset that hold for this very
-    call, `consent` is the yes that it runs by; both are empty where nobody was asked.
+    Prices that are older than `max_age` seconds are marked as stale (None: each tool's own measure); `sources` names
+    the data sources that the call may see, in order (None: all), which whatever holds one obeys. `rules` are those of
+    the preset that hold for this very call, `consent` is the yes that it runs by; both are empty where nobody was
+    asked.
     """
 
     owner: str
@@ -119,6 +122,7 @@ class ToolContext:
     archive: Archive | None = None
     memory: Memory | None = None
     max_age: float | None = None
+    sources: tuple[str, ...] | None = None
     rules: tuple[Rule, ...] = ()
     consent: Consent | None = None
     tasks: Tasks | None = None
@@ -182,12 +186,15 @@ class ToolSpec:
 
     async def call(self, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
         """Validate the arguments and run. Raises ToolFailure for arguments that do not fit."""
-        return await self.run(ctx, **self._fields(args))
+        fields = self._fields(args)
+        with allowed.only(ctx.sources):
+            return await self.run(ctx, **fields)
 
     async def show(self, ctx: ToolContext, args: dict[str, Any]) -> Preview:
         """What a call would do, for a person; empty without a preview. Raises ToolFailure as `call` does."""
         fields = self._fields(args)
-        return Preview("") if self.preview is None else await self.preview(ctx, **fields)
+        with allowed.only(ctx.sources):
+            return Preview("") if self.preview is None else await self.preview(ctx, **fields)
 
     def _fields(self, args: dict[str, Any]) -> dict[str, Any]:
         checked = self.check(args)

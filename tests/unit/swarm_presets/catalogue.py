@@ -17,6 +17,7 @@ TOOLS = frozenset(
         "search_stock_by_name",
     }
 )
+SOURCES = {"bundled": True, "yfinance": True, "stooq": False}  # and which are enabled
 ACTING = frozenset({"place_order"})  # changes something outside
 LEAD = frozenset({"update_portfolio"})  # for supervisors alone
 MODELS = frozenset({"anthropic/*", "local/small"})

@@ -8,11 +8,11 @@ from gateway.redact import Redactor
 from swarm_presets.enforced import NOT_YET
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import render
-from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, LEAD, MODELS, TOOLS, price
+from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, LEAD, MODELS, SOURCES, TOOLS, price
 
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
-WARNINGS = {"SW401", "SW402", "SW403", "SW404"}
+WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405"}
 
 
 def code_of(case: Path) -> str:
@@ -30,6 +30,7 @@ def load(case: Path, kind: str) -> PresetSet:
         price=price,
         lead=LEAD,
         redact=Redactor().text,
+        sources=SOURCES,
         schema_only=code_of(case) != "SW501",
     )
 
@@ -59,6 +60,7 @@ def test_good_file_has_none_and_is_usable(case: Path) -> None:
 
 def test_each_code_has_a_case() -> None:
     wanted = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
+    wanted += " SW208"
     meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308 SW309 SW310 SW311"
     assert {*wanted.split(), *meaning.split(), *WARNINGS, "SW501"} == CODES
 
@@ -66,7 +68,6 @@ def test_each_code_has_a_case() -> None:
 # A value for each key that parses but has no effect yet.
 AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
-    "data.sources": "data: {sources: [bundled]}",
     "evals": "evals: [{name: x, expect: {status: completed}}]",
     "mcp": "mcp: {files: {command: [serve]}}",
     "routes.*.skill": "routes: [{match: hello, skill: report}]",
