@@ -166,15 +166,16 @@ def _turnover(run: Run) -> float | None:
 
 
 def hold(parts: Sequence[Bars], dates: Sequence[dt.date], cash: float) -> list[float]:
-    """What `cash` is worth each day that buys equal parts at each one's first close and keeps them, without costs.
+    """What `cash` is worth each day that buys equal parts at the close of the first day and keeps them, without costs.
 
-    Known dividends buy more of the same. A part waits as cash until its first bar.
+    Known dividends buy more of the same. A part that is not traded yet waits as cash until its first close.
     """
     totals = [0.0] * len(dates)
     for bars in parts:
         whole = bars.adjusted("total")
         closes = dict(zip(whole.dates, whole.close, strict=True))
-        first = value = None
+        before = whole.index_until(dates[0])
+        first = value = whole.close[before] if before >= 0 else None
         for i, day in enumerate(dates):
             value = closes.get(day, value)
             first = value if first is None else first

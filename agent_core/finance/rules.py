@@ -16,6 +16,7 @@ from pydantic import (
     BaseModel,
     ConfigDict,
     Field,
+    PlainSerializer,
     PlainValidator,
     ValidationError,
     model_validator,
@@ -28,7 +29,11 @@ from agent_core.finance.rules_operand import Operand, read_operand
 COMPARISONS = ("gt", "lt", "crosses_above", "crosses_below")
 DEEPEST, MOST = 8, 64  # conditions within conditions, and conditions in all
 
-Term = Annotated[Operand | float, PlainValidator(read_operand)]
+Term = Annotated[
+    Operand | float,
+    PlainValidator(read_operand),
+    PlainSerializer(lambda term: str(term) if isinstance(term, Operand) else term),
+]
 Pair = tuple[Term, Term]
 Model = TypeVar("Model", bound=BaseModel)
 Below100 = Annotated[float, Field(gt=0, lt=100)]
@@ -161,6 +166,8 @@ def _complaint(error: ErrorDetails, where: str, model: type[BaseModel]) -> str:
         near = get_close_matches(str(error["loc"][-1]), known, 1)
         guess = f"did you mean {near[0]}? " if near else ""
         return f"{place}: there is no such field; {guess}use one of {', '.join(known)}"
+    if error["type"] == "too_short":
+        return f"{place}: give at least one condition"
     message = error["msg"].removeprefix("Value error, ")
     if error["loc"][-2:-1] and error["loc"][-2] in COMPARISONS and error["type"] == "missing":
         message = 'two operands are compared, such as ["close", "sma(20)"]'

@@ -1,0 +1,287 @@
+"""What run_backtest says: fields for the model, one line and a picture for the person, the trades as CSV."""
+
+import csv
+import io
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from pydantic import BaseModel
+
+from agent_core.finance.backtest_account import Trade
+from agent_core.finance.backtest_figures import Curve, Figures
+from agent_core.finance.backtest_job import Outcome, Request
+from agent_core.finance.bars import Interval
+from agent_core.finance.equity_chart import EquityRequest, Titles
+from agent_core.tools import notices, several
+from agent_core.tools.series import Series, percent, price, signed
+from agent_core.tools.spec import ToolContext
+
+CREDIBILITY: Literal["logic tool"] = "logic tool"
+SHOWN_TRADES = 5
+STANCE = {
+    "en": {1: "long", 0: "flat", -1: "short"},
+    "zh": {1: "做多", 0: "空仓", -1: "做空"},
+}
+_BARS = {
+    "en": {"day": "daily", "week": "weekly", "month": "monthly"},
+    "zh": {"day": "日线", "week": "周线", "month": "月线"},
+}
+
+
+class Answer(BaseModel):
+    """The fields of an answer; percentages are in percent, money in `currency`."""
+
+    symbols: list[dict[str, Any]]
+    source: str
+    as_of: str
+    window: dict[str, str]
+    currency: str
+    credibility: str
+    adjustment: str
+    strategy: str
+    rules: dict[str, Any]
+    settings: dict[str, Any]
+    result: dict[str, Any]
+    benchmark: dict[str, Any]
+    excess_return_pct: float | None
+    in_sample: dict[str, Any] | None
+    out_of_sample: dict[str, Any] | None
+    last_trades: list[dict[str, Any]]
+    artifacts: list[str]
+    kept: bool
+    note: str
+    notice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Test:
+    """A backtest that was done. `against`: the benchmark where it is another symbol."""
+
+    label: str
+    found: tuple[Series, ...]
+    against: Series | None
+    request: Request
+    outcome: Outcome
+    interval: Interval
+
+    @property
+    def codes(self) -> str:
+        """The symbols, the first few by name."""
+        ids = [one.symbol.id for one in self.found]
+        return ", ".join(ids[:4]) + (f" +{len(ids) - 4}" if len(ids) > 4 else "")
+
+    @property
+    def held(self) -> str:
+        """The benchmark's symbols."""
+        return self.against.symbol.id if self.against else self.codes
+
+
+def fields(ctx: ToolContext, test: Test, files: list[str], *, kept: bool) -> dict[str, object]:
+    """What the model reads; the keys of Answer."""
+    found, outcome = test.outcome.figures, test.outcome
+    windows = [one.window for one in test.found]
+    parts = [_figures(part) for part in outcome.parts]
+    rules = test.request.rules.model_dump(mode="json", by_alias=True, exclude_none=True)
+    return {
+        "symbols": [
+            {
+                "symbol": one.symbol.id,
+                "name": one.symbol.name,
+                "name_zh": one.symbol.name_zh,
+                "stance_at_end": STANCE["en"][outcome.run.stance[one.symbol.id]],
+            }
+            for one in test.found
+        ],
+        **several.envelope(windows, CREDIBILITY),
+        "adjustment": "; ".join(dict.fromkeys(window.adjustment for window in windows)),
+        "strategy": test.label,
+        "rules": rules,
+        "settings": _settings(test),
+        "result": _figures(found)
+        | {
+            "final_equity": price(outcome.run.equity[-1]),
+            "fees": price(outcome.run.fees),
+            "dividends": price(outcome.run.dividends),
+        },
+        "benchmark": {"hold": test.held, **_curve(found.benchmark)},
+        "excess_return_pct": percent(found.excess_pct),
+        "in_sample": parts[0] if parts else None,
+        "out_of_sample": parts[1] if parts else None,
+        "last_trades": [_trade(trade) for trade in outcome.run.trades[-SHOWN_TRADES:]],
+        "artifacts": files,
+        "kept": kept,
+        "note": "; ".join(_notes(ctx, test)),
+        "notice": notices.past(ctx.language),
+    }
+
+
+def _settings(test: Test) -> dict[str, object]:
+    request, terms = test.request, test.request.terms
+    return {
+        "interval": test.interval,
+        "fill": "next open",
+        "cash": terms.cash,
+        "fraction": request.rules.fraction,
+        "weighting": terms.weighting,
+        "commission_bps": terms.commission_bps,
+        "commission_per_order": terms.commission_per_order,
+        "slippage_bps": terms.slippage_bps,
+        "whole_shares": terms.whole_shares,
+        "warmup": request.warm_up,
+        "warmup_bars": test.outcome.warm_up,
+        "walk_forward": request.split,
+        "risk_free_pct": request.risk_free_pct,
+        "sharpe_deviation": "population",
+    }
+
+
+def _curve(curve: Curve) -> dict[str, object]:
+    return {
+        "return_pct": percent(curve.total_return_pct),
+        "annual_return_pct": percent(curve.annual_return_pct),
+        "volatility_pct_annual": percent(curve.volatility_pct),
+        "sharpe": percent(curve.sharpe),
+        "sortino": percent(curve.sortino),
+        "max_drawdown_pct": percent(curve.drawdown.pct),
+        "calmar": percent(curve.calmar),
+    }
+
+
+def _figures(found: Figures) -> dict[str, object]:
+    deals, drawdown = found.deals, found.curve.drawdown
+    return {
+        "window": {"start": str(found.first), "end": str(found.last)},
+        "bars": found.bars,
+        **_curve(found.curve),
+        "drawdown_peak": None if drawdown.peak is None else str(drawdown.peak),
+        "drawdown_trough": None if drawdown.trough is None else str(drawdown.trough),
+        "benchmark_return_pct": percent(found.benchmark.total_return_pct),
+        "trades": deals.closed,
+        "open_trades": deals.open,
+        "win_rate_pct": percent(deals.win_rate_pct),
+        "profit_factor": percent(deals.profit_factor),
+        "average_trade_pct": percent(deals.average_pct),
+        "best_trade_pct": percent(deals.best_pct),
+        "worst_trade_pct": percent(deals.worst_pct),
+        "average_bars_held": percent(deals.average_bars),
+        "exposure_pct": percent(found.exposure_pct),
+        "turnover_per_year": percent(found.turnover),
+    }
+
+
+def _trade(trade: Trade) -> dict[str, object]:
+    return {
+        "symbol": trade.symbol,
+        "side": trade.side,
+        "entered": str(trade.entered),
+        "entry_price": price(trade.entry_price),
+        "left": str(trade.left),
+        "exit_price": price(trade.exit_price),
+        "profit_pct": percent(trade.profit_pct),
+        "reason": trade.reason,
+    }
+
+
+def trades_csv(test: Test) -> bytes:
+    """Every trade, one a row; prices and quantities unrounded."""
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    names = (
+        "symbol", "side", "entered", "entry_price", "left", "exit_price", "quantity", "profit", "profit_pct", "bars",
+        "reason",
+    )  # fmt: skip
+    writer.writerow(names)
+    for trade in test.outcome.run.trades:
+        writer.writerow([getattr(trade, name) for name in names])
+    return out.getvalue().encode()
+
+
+def line(language: str, test: Test) -> str:
+    """One line for the person."""
+    found = test.outcome.figures
+    curve, deals = found.curve, found.deals
+    result, held = signed(curve.total_return_pct), signed(found.benchmark.total_return_pct)
+    fall = f"{curve.drawdown.pct:.2f} %"
+    span = f"{found.first} … {found.last}"
+    if language == "zh":
+        return (
+            f"回测 {test.label}，{test.codes}，{span}：{result}，持有 {test.held} {held}，"
+            f"最大回撤 {fall}，{deals.closed} 笔交易"
+        )
+    return (
+        f"Backtest {test.label} on {test.codes}, {span}: {result}, holding {test.held} {held}, "
+        f"maximum drawdown {fall}, {deals.closed} trade{'s' * (deals.closed != 1)}"
+    )
+
+
+def picture(ctx: ToolContext, test: Test, theme: Literal["light", "dark"]) -> EquityRequest:
+    """What to draw."""
+    outcome = test.outcome
+    return EquityRequest(
+        dates=outcome.run.dates,
+        equity=outcome.run.equity,
+        benchmark=outcome.benchmark,
+        en=_titles(test, "en"),
+        zh=_titles(test, "zh"),
+        split=outcome.parts[1].first if outcome.parts else None,
+        language=ctx.language,
+        theme=theme,
+    )
+
+
+def _titles(test: Test, language: Literal["en", "zh"]) -> Titles:
+    found, bars = test.outcome.figures, _BARS[language][test.interval]
+    sources = ", ".join(dict.fromkeys(one.window.source for one in test.found))
+    names = test.found[0].name(language) if len(test.found) == 1 else test.codes
+    title = f"{test.label} · {names}"
+    if language == "zh":
+        below = f"回测 {found.first} – {found.last}，{bars}，来源：{sources}"
+        return Titles(title, below, f"持有 {test.held}")
+    below = f"backtest {found.first} – {found.last}, {bars}, source: {sources}"
+    return Titles(title, below, f"Hold {test.held}")
+
+
+def file_stem(test: Test) -> str:
+    """Letters, digits, dots, dashes and underscores only, such as backtest-GOOG-2012-01-03_2012-12-31."""
+    found = test.outcome.figures
+    stem = f"backtest-{test.codes.replace(', ', '-')}-{found.first}_{found.last}"
+    return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "_" for c in stem)
+
+
+def _notes(ctx: ToolContext, test: Test) -> list[str]:
+    """What a reader must know of the test."""
+    zh, run, outcome = ctx.language == "zh", test.outcome.run, test.outcome
+    notes = several.Several(list(test.found), []).notes
+    if test.against is not None:
+        notes += several.Several([test.against], []).notes
+        notes += [several.mixed(ctx, [test.found[0].window, test.against.window])]
+    terms = test.request.terms
+    if not (terms.commission_bps or terms.commission_per_order or terms.slippage_bps):
+        notes.append("未计佣金与滑点" if zh else "no commission and no slippage is counted")
+    if not run.dividends and not any(one.window.dividends for one in test.found):
+        notes.append(
+            "未计股息" if zh else "no dividends are known to the source, so none are counted"
+        )
+    for code, names in outcome.undefined.items():
+        said = ", ".join(names)
+        notes.append(
+            f"{code}：{said} 没有值" if zh else f"{code}: {said} has no value in the window"
+        )
+    if run.waited:
+        notes.append(
+            f"因当日无成交量而顺延的委托：{run.waited} 次" if zh
+            else f"bars without volume on which an order had to wait: {run.waited}"
+        )  # fmt: skip
+    if run.unfilled:
+        notes.append(
+            f"有 {run.unfilled} 次因现金不足未能建仓" if zh
+            else f"entries left out for want of cash: {run.unfilled}"
+        )  # fmt: skip
+    if run.ruined:
+        notes.append(
+            f"账户于 {run.ruined} 亏光，回测到此为止" if zh
+            else f"the account lost everything on {run.ruined} and the test ends there"
+        )  # fmt: skip
+    if any(trade.side == "short" for trade in run.trades):
+        notes.append("未计融券成本" if zh else "borrowing for short sales costs nothing here")
+    return [note for note in notes if note]
