@@ -10,6 +10,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.tools.analysis import analysis_tools
 from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
+from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.history import History, history_tools
 from agent_core.tools.indicators import indicator_tools
@@ -22,6 +23,7 @@ from agent_core.tools.registry import Registry, foreign_tools
 from agent_core.tools.risk import risk_tools
 from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
+from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
 
 
@@ -58,12 +60,14 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *regime_tools(has.sources),
             *wyckoff_tools(has.sources),
             *screen_tools(has.sources),
+            *backtest_tools(has.sources, has.book),
             *profile_tools(has.sources, has.profiles),
             *ask_tools(),
             *archive_tools(),
             *history_tools(has.history),
             *knowledge_tools(has.knowledge),
             *notes_tools(),
+            *task_tools(),
             compact,
             *foreign_tools(),
         ]
