@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.finance.chart_axis import date_ticks
 from agent_core.finance.chart_fonts import families, has_han
-from agent_core.finance.charts import (
+from agent_core.finance.chart_theme import (
     DENSE,
     DPI,
     DRAWING,
