@@ -23,7 +23,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account before an order: its net value, what it holds of the symbol (and has on order), what was placed today."""
+    """An account before an order: its net value, what it holds and has on order of the symbol, what was ordered today."""
 
     net_usd: float
     symbol_usd: float
