@@ -4,18 +4,23 @@ The call's plain intent row says that the person is asked; only a second one, wi
 the tool runs. So a restart while waiting asks on, and one in the middle of an approved call never runs it again.
 """
 
+import asyncio
+import logging
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from agent_core.approvals import matching, of_tool
-from agent_core.errors import Waiting
+from agent_core.approvals import Rule, matching, of_tool
+from agent_core.errors import Fenced, Reload, Waiting
 from agent_core.ports import Answer, Ask
+from agent_core.runtime.invoke import context_of, seconds_of
 from agent_core.runtime.run import Run
 from agent_core.runtime.team import Agent
 from agent_core.tools.ask import ASK_USER
-from agent_core.tools.spec import ToolFailure, ToolSpec
+from agent_core.tools.spec import Consent, Preview, ToolFailure, ToolSpec
 from agent_core.types import Message, NewRow, Row, RowKind, ToolUse
+
+log = logging.getLogger(__name__)
 
 APPROVED = "approved"  # key in the meta of the intent row of a call that a person allowed
 
@@ -32,14 +37,19 @@ VOID = (
     "be asked for again."
 )
 UNCOVERED = "{tool} changes something outside, and no approval rule of this preset covers this call: it was not run."
+UNSHOWN = "{tool} was not run and nobody was asked: what it would do could not be found out ({why}). Try again later."
 UNANSWERED = "Nobody answered in time. Go on without an answer, or say what is missing."
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """What a person's answer makes of a call: a `result` for the model (`ok` or not), or a `call` to run now."""
+    """What a person's answer makes of a call: a `result` for the model (`ok` or not), or a `call` to run now.
+
+    `consent` is what it then runs by.
+    """
 
     call: ToolUse | None = None
+    consent: Consent | None = None
     result: str = ""
     ok: bool = False
     meta: dict[str, Any] | None = None
@@ -51,8 +61,18 @@ def asks(agent: Agent, spec: ToolSpec | None, call: ToolUse) -> bool:
         return False
     if spec.requires_approval or spec.name == ASK_USER:
         return True
-    rules = of_tool(agent.approvals, spec.name)
+    rules = _rules_of(agent, spec)
     return bool(rules) and bool(matching(rules, _values(spec, call)))
+
+
+def _rules_of(agent: Agent, spec: ToolSpec) -> tuple[Rule, ...]:
+    """The tool's own rules, then the preset's."""
+    return (*spec.rules, *of_tool(agent.approvals, spec.name))
+
+
+def in_force(agent: Agent, spec: ToolSpec, call: ToolUse) -> tuple[Rule, ...]:
+    """The preset's own rules that hold for a call."""
+    return matching(of_tool(agent.approvals, spec.name), _values(spec, call))
 
 
 def uncovered(agent: Agent, spec: ToolSpec, call: ToolUse) -> bool:
@@ -92,7 +112,7 @@ async def consult(run: Run, call: ToolUse, spec: ToolSpec, begun: Collection[str
 
     `begun` holds the calls that had begun to run before this run of the turn.
     """
-    ask = _question(run, call, spec)
+    ask = await _question(run, call, spec)
     answer = await run.journal.ask(ask)
     meta = {"question": answer.question, "answer": answer.state}
     match answer.state:
@@ -104,7 +124,8 @@ async def consult(run: Run, call: ToolUse, spec: ToolSpec, begun: Collection[str
             approved = ToolUse(call.id, call.name, answer.args)
             if call.id not in begun:
                 await _begin(run, approved, answer)
-            return Settled(call=approved, meta=meta)
+            consent = Consent(answer.question, answer.by, answer.twice, answer.bound)
+            return Settled(call=approved, consent=consent, meta=meta)
         case "expired":
             return Settled(result=UNANSWERED if ask.kind == "ask" else EXPIRED, meta=meta)
         case other:
@@ -119,10 +140,11 @@ async def _begin(run: Run, call: ToolUse, answer: Answer) -> None:
     await run.journal.append([row])
 
 
-def _question(run: Run, call: ToolUse, spec: ToolSpec) -> Ask:
+async def _question(run: Run, call: ToolUse, spec: ToolSpec) -> Ask:
     checked = spec.check(call.args or {})
     language = run.person.language
     is_ask = spec.name == ASK_USER
+    shown = await _show(run, call, spec)
     return Ask(
         kind="ask" if is_ask else "approval",
         call_id=call.id,
@@ -133,6 +155,28 @@ def _question(run: Run, call: ToolUse, spec: ToolSpec) -> Ask:
         text=str(getattr(checked, "question", "")) if is_ask else "",
         options=tuple(dict.fromkeys(getattr(checked, "options", ()))) if is_ask else (),
         agent=None if run.label is None else run.agent.display(language),
-        rules=() if is_ask else of_tool(run.agent.approvals, spec.name),
+        rules=() if is_ask else _rules_of(run.agent, spec),
         values={} if is_ask else _values(spec, call),
+        preview=shown.text,
+        twice=shown.twice,
+        bound=shown.bound,
     )
+
+
+async def _show(run: Run, call: ToolUse, spec: ToolSpec) -> Preview:
+    """The tool's preview. Raises ToolFailure where there is none to be had: nobody is asked to agree to the unknown."""
+    if spec.preview is None:
+        return Preview("")
+    try:
+        async with asyncio.timeout(min(spec.timeout, seconds_of(run, spec))):
+            ctx = context_of(run, call, in_force(run.agent, spec, call))
+            return await spec.show(ctx, call.args or {})
+    except (Fenced, Reload, ToolFailure):
+        raise
+    except TimeoutError as e:
+        raise ToolFailure(UNSHOWN.format(tool=spec.name, why="it took too long")) from e
+    except (
+        Exception
+    ) as e:  # whatever broke in a tool is a result for the model, never an end of the turn
+        log.exception("preview_failed", extra={"tool": spec.name, "turn": run.journal.turn_id})
+        raise ToolFailure(UNSHOWN.format(tool=spec.name, why=type(e).__name__)) from e
