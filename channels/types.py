@@ -41,7 +41,8 @@ class Kind(StrEnum):
     in.
 
     HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through
-    `CanHome`. DUE comes from no platform: the time of something scheduled has come.
+    `CanHome`. DUE and TASK come from no platform: the time of something scheduled has come; a background task has
+    ended, and `text` is its id.
     """
 
     MESSAGE = "message"
@@ -49,6 +50,10 @@ class Kind(StrEnum):
     FORM = "form"
     HOME = "home"
     DUE = "due"
+    TASK = "task"
+
+
+OURS = frozenset({Kind.DUE, Kind.TASK})  # what no channel may emit
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
+from gateway.task_commands import Panel
+from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse, load_presets
 from gateway.toolbox import Equipment, toolbox
 from gateway.turns import Turns
@@ -76,6 +78,7 @@ class Core:
     presets: PresetWatch
     turns: Turns
     decisions: Decisions
+    tasks: BackgroundTasks
 
 
 async def build(settings: Settings) -> Core:
@@ -106,23 +109,26 @@ class _Base:
     channels: ChannelManager
     senders: Sender
     budgets: Budgets
+    tasks: BackgroundTasks
 
 
 def _base(settings: Settings, db: Database) -> _Base:
     clock = SystemClock()
     channels = ChannelManager()
     registry = toolbox(_equipment(settings, db))
+    redactor = Redactor(settings.secrets())
     return _Base(
         settings,
         db,
         clock,
-        Redactor(settings.secrets()),
+        redactor,
         registry,
         ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES),
         _teams(settings, registry),
         channels,
         Sender(db, clock, channels.get),
         _budgets(settings, clock),
+        BackgroundTasks(db, clock, registry, redactor, SessionArchive(db)),
     )
 
 
@@ -148,7 +154,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     runner = TurnRunner(turns, commands, timer.wake, memory.left, recaller)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
-    base.budgets.waiters.wake = engine.wake
+    base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
         clock,
@@ -161,6 +167,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         decisions,
         asking,
         base.redactor,
+        base.tasks.desk.look,
     )
     return Core(
         db,
@@ -179,6 +186,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         _watch(base),
         turns,
         decisions,
+        base.tasks,
     )
 
 
@@ -194,6 +202,7 @@ def _commands(base: _Base) -> Commands:
         groups=settings.groups,
         archives=base.channels.archives,
         pots=base.budgets.rules,
+        tasks=Panel(base.registry, base.tasks.desk.where),
     )
 
 
@@ -212,6 +221,7 @@ def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering
             archive=archive,
             memory=notes,
             recall=_recall(base) if settings.memory.enabled else None,
+            tasks=base.tasks.desk,
         ),
         teams=base.teams,
         models=base.models,

@@ -37,6 +37,7 @@ from gateway.model_house import ModelHouse
 from gateway.router import Route
 from gateway.settings_access import Access
 from gateway.settings_groups import Groups
+from gateway.task_commands import Panel
 from gateway.team_house import TeamHouse
 from gateway.texts import has, say
 
@@ -99,6 +100,7 @@ class Commands:
     groups: Groups = field(default_factory=Groups)
     archives: Callable[[Address], bool] = lambda _: False
     pots: Rules = field(default_factory=Rules)
+    tasks: Panel | None = None
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -175,6 +177,8 @@ class Commands:
         )
         if self.access.role(asked.person) == "operator" and (count := parked.count(conn)):
             status += "\n" + say("status_parked", asked.language, count=count)
+        if self.tasks is not None and (panel := self.tasks.draft(conn, asked)) is not None:
+            asked.also.append(panel)
         return status
 
     def _stop(self, conn: Connection, asked: Asked) -> str:

@@ -14,7 +14,7 @@ from sqlalchemy import Connection
 from agent_core.ports import Clock
 from channels.base import CanAnswerButtons, CanHome, Channel
 from channels.errors import ChannelError
-from channels.types import Address, Inbound, Kind
+from channels.types import OURS, Address, Inbound, Kind
 from gateway import (
     access,
     albums,
@@ -24,6 +24,7 @@ from gateway import (
     conversation,
     inbox,
     outbox,
+    task_commands,
 )
 from gateway.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
 from gateway.clean_rows import clean_inbound
@@ -85,7 +86,9 @@ class Intake:
         decisions: Decisions,
         asking: Container[str] = AskingLanes(),
         redactor: Redactor | None = None,
+        tasks_changed: Callable[[], None] = lambda: None,
     ) -> None:
+        self._tasks_changed = tasks_changed
         self._redactor = redactor or Redactor()
         self._decisions = decisions
         self._asking = asking
@@ -105,6 +108,9 @@ class Intake:
 
         Secrets in it are replaced first: neither a row nor a model ever has them.
         """
+        if inbound.kind in OURS:
+            log.warning("message_refused", extra={"kind": inbound.kind, "key": inbound.key})
+            return
         inbound = clean_inbound(self._redactor, inbound)
         if inbound.kind is Kind.HOME:
             await self._show_home(inbound)
@@ -142,6 +148,7 @@ class Intake:
             self._senders.send(self._senders.letter(*letter))
         if taken.decided is not None:
             carry_out(taken.decided, self._senders, self._engine)
+        self._look(inbound)
         if taken.wake:
             self._fresh(lane)
             self._engine.wake(lane, taken.author)
@@ -153,6 +160,11 @@ class Intake:
             channel = self._channel(inbound.address)
             if isinstance(channel, CanAnswerButtons):
                 await channel.answer(inbound.callback, taken.toast)
+
+    def _look(self, inbound: Inbound) -> None:
+        """A task may have been cancelled, or its owner forgotten."""
+        if route(inbound.text, inbound.kind).name in (task_commands.BUTTON, "forget"):
+            self._tasks_changed()
 
     def _take(
         self, conn: Connection, inbound: Inbound, author: str, judged: Judged
@@ -261,6 +273,9 @@ class Intake:
         if asked.route.name == budget_asks.BUTTON:
             taken.toast, letters, taken.others = self._raise(conn, asked)
             taken.decided = Outcome(taken.toast, letters=letters)
+            return ""
+        if asked.route.name == task_commands.BUTTON:
+            taken.toast = task_commands.pressed(conn, asked, self._settings.access)
             return ""
         if asked.route.name == "forget":
             done = commands_forget.pressed(conn, asked)

@@ -36,13 +36,15 @@ _COMMAND = re.compile(r"[/!]([a-z][a-z0-9_]{0,31})(?:\s+(.*))?\s*", re.IGNORECAS
 class Route:
     """Where a message goes. `name` and `rest` are a command's; unknown ones are answered with the help line."""
 
-    to: Literal["turn", "lane", "at_once", "button", "unknown"]
+    to: Literal["turn", "lane", "at_once", "button", "task", "unknown"]
     name: str = ""
     rest: str = ""
 
 
 def route(text: str, kind: Kind = Kind.MESSAGE) -> Route:
-    """Route one message."""
+    """Route one message. `task` is the news of a background task, which is nobody's words (BGT-4)."""
+    if kind is Kind.TASK:
+        return Route("task", rest=text)
     if kind in (Kind.BUTTON, Kind.FORM):
         name, _, rest = text.partition(":")
         return Route("button", name, rest)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from gateway import inbox, outbox
+from gateway import identity, inbox, outbox, task_news, task_rows
 from gateway.commands import Asked, Commands
 from gateway.draft import Draft
 from gateway.engine.base import Progress
@@ -96,11 +96,15 @@ class TurnRunner:
 
     async def _command(self, begun: Begun) -> None:
         item = begun.item
+        way = route(item.text, item.kind)
+        if way.to == "task":
+            await self._tell(begun)
+            return
         asked = Asked(
             begun.lane,
             item.author,
             self.turns.language(begun),
-            route(item.text, item.kind),
+            way,
             self.turns.clock.now(),
             item.id,
             item.name,
@@ -119,3 +123,17 @@ class TurnRunner:
             self.scheduled()
         elif asked.route.name in LEAVING:
             self.left()
+
+    async def _tell(self, begun: Begun) -> None:
+        """Say what came of a background task whose session is not the current one any more."""
+        item, now = begun.item, self.turns.clock.now()
+
+        def work(conn: Connection) -> list[tuple[int, Draft]]:
+            person, language = identity.known(conn, item.author), self.turns.language(begun)
+            drafts = task_news.letters(conn, begun.lane, item, person, language, self.turns.title)
+            task_rows.told(conn, [item.text], now)
+            inbox.close_row(conn, item.id)
+            return [(outbox.put(conn, draft, now), draft) for draft in drafts]
+
+        for letter in await self.turns.db.write(work):
+            self.turns.senders.send(self.turns.senders.letter(*letter))

@@ -18,7 +18,8 @@ from agent_core.storage.statements import load_rows
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.notes import notes_tools
 from agent_core.tools.registry import Registry
-from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
+from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
+from agent_core.tools.tasks import task_tools
 from agent_core.types import Row, RowKind, ToolUse
 from channels.types import Address, Author, Inbound
 from gateway import conversation, inbox
@@ -113,7 +114,8 @@ class Toolbox:
 
     def registry(self) -> Registry:
         own = [self._echo(), self._slow(), self._order(), self._fail(), self._hang(), self._pay()]
-        return Registry([*own, *ask_tools(), *notes_tools(), compact])
+        own += [self.study(), self.ship()]
+        return Registry([*own, *ask_tools(), *notes_tools(), *task_tools(), compact])
 
     def _pay(self) -> ToolSpec:
         @tool(
@@ -134,6 +136,45 @@ class Toolbox:
             return ToolOutput(f"paid {amount} to {to}")
 
         return pay
+
+    def study(self) -> ToolSpec:
+        @tool(title={"en": "Study", "zh": "研究"}, timeout=50, background=True)
+        async def study(ctx: ToolContext, about: str = "x", how: str = "well") -> ToolOutput:
+            """Take long, until the gate opens.
+
+            Args:
+                about: What about.
+                how: In which way it ends.
+            """
+            self.calls.append(("study", about))
+            ctx.progress(f"reading {about}", 0.4)
+            await self.gate.wait()
+            if how == "broken":
+                raise RuntimeError("secret internals")
+            chart = Artifact(f"{about}.png", "image/png", b"chart of " + about.encode())
+            return ToolOutput(f'{{"found": "{about}"}}', f"found {about}", (chart,))
+
+        return study
+
+    def ship(self) -> ToolSpec:
+        @tool(
+            title={"en": "Ship", "zh": "发货"},
+            background=True,
+            idempotent=False,
+            effect="write",
+            concurrency_safe=False,
+        )
+        async def ship(ctx: ToolContext, what: str = "x") -> ToolOutput:
+            """Change something outside, slowly.
+
+            Args:
+                what: What to ship.
+            """
+            self.calls.append(("ship", what))
+            await self.gate.wait()
+            return ToolOutput(f"shipped {what}")
+
+        return ship
 
     def _echo(self) -> ToolSpec:
         @tool(title={"en": "Echo", "zh": "回声"})

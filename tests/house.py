@@ -40,6 +40,8 @@ from gateway.runner import TurnRunner
 from gateway.schedule import Timer
 from gateway.sender import Sender
 from gateway.settings import Settings
+from gateway.task_commands import Panel
+from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse
 from gateway.turns import Turns
 from gateway.waiting import AskingLanes
@@ -140,6 +142,8 @@ class House:
             sleep=nap or self.clock.sleep,
         )
         registry = self.tools.registry()
+        self.tasks = BackgroundTasks(db, self.clock, registry, Redactor(), sleep=self._rest)
+        self.commands.tasks = Panel(registry, self.tasks.desk.where)
         self.asking = AskingLanes()
         self.decisions = Decisions(self.settings.access, registry)
         self.expiry = Expiry(
@@ -162,6 +166,7 @@ class House:
                 SessionArchive(db),
                 SessionNotes(db, self.clock, Redactor()),
                 OwnRecall(db),
+                tasks=self.tasks.desk,
             ),
             teams=self.teams,
             models=self.models,
@@ -199,7 +204,7 @@ class House:
         self.engine = LocalEngine(
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
         )
-        self.budgets.waiters.wake = self.engine.wake
+        self.budgets.waiters.wake = self.tasks.wake = self.engine.wake
         self.intake = Intake(
             db,
             self.clock,
@@ -211,9 +216,11 @@ class House:
             self.find,
             self.decisions,
             self.asking,
+            tasks_changed=self.tasks.desk.look,
         )
         self._keys = 0
         self._naps: list[tuple[float, asyncio.Event]] = []
+        self._rests: list[tuple[float, asyncio.Event]] = []
 
     async def _teachers(self) -> tuple[Model, Model] | None:
         return (self.teacher, self.teacher) if self.teacher else None
@@ -222,6 +229,12 @@ class House:
         """A sleep that is over when `later` has moved the clock as far."""
         woken = asyncio.Event()
         self._naps.append((self.clock.seconds + seconds, woken))
+        await woken.wait()
+
+    async def _rest(self, seconds: float) -> None:
+        """A sleep like `_nap` of somebody who always sleeps, which tells a test nothing."""
+        woken = asyncio.Event()
+        self._rests.append((self.clock.seconds + seconds, woken))
         await woken.wait()
 
     async def waiting(self) -> None:
@@ -238,7 +251,7 @@ class House:
     def move(self, seconds: float) -> None:
         """Move the clock and wake whoever slept until then."""
         self.clock.seconds += seconds
-        for at, woken in self._naps:
+        for at, woken in (*self._naps, *self._rests):
             if at <= self.clock.seconds:
                 woken.set()
 
@@ -253,6 +266,7 @@ class House:
         await self.expiry.start()
         await self.engine.start()
         await self.timer.start()
+        await self.tasks.start()
         if self.teacher is not None:
             await self.learning.start()
         return self
@@ -262,6 +276,7 @@ class House:
         await self.expiry.stop()
         await self.budgets.waiters.stop()
         await self.engine.stop(0.0)
+        await self.tasks.stop()
         if self.teacher is not None:
             await self.learning.stop()
         await self.senders.stop(0.0)

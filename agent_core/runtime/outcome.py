@@ -146,7 +146,7 @@ def report(
     """The result object of a delegation, and what restrict.py, brief.py and remarks.py read of it.
 
     `child` is the name of the attempt that decided; `before` are the agents that handed the task over, each with its
-    `agent`, `status` and `error`. `tasks` are the ids of background tasks that it started and did not wait for (SUB-13).
+    `agent`, `status` and `error`. `tasks` are the ids of background tasks that nobody waits for (SUB-13).
     """
     body = {
         "agent": agent.id,

@@ -13,7 +13,18 @@ from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, RowKind, Text
-from gateway import albums, conversation, identity, inbox, memory_signals, questions
+from channels.types import Kind
+from gateway import (
+    albums,
+    conversation,
+    identity,
+    inbox,
+    memory_signals,
+    questions,
+    task_news,
+    task_rows,
+    waiting,
+)
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine import late
@@ -114,6 +125,8 @@ def begin(
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
     lane = conversation.find(conn, conversation_id)
+    if item is not None and item.kind is Kind.TASK and conversation_id in asking:
+        item = _unless_waiting(conn, conversation_id, item)
     if item is None or lane is None:
         return None
     found = found if found is not None and found.item_id == item.id else None
@@ -125,6 +138,8 @@ def begin(
         found = (found or Found(item.id)).beside(shown)
     if unlearnt(lane):
         found = (found or Found(item.id)).unlearnt()
+    if way.to == "task" and (news := task_news.of_turn(conn, lane, item, person)) is not None:
+        return _told(conn, lane, news, person, place, preset(lane), now, found)
     if late.ends_waiting(way) and conversation_id in asking:
         letters = late.park(conn, lane, now)
         begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
@@ -173,6 +188,38 @@ def _begin_new(
     if found is not None:
         memory_signals.injected(conn, person.principal, found.meta.get("recalled", ()), now)
     return replace(begun, found=found)
+
+
+def _unless_waiting(conn: Connection, conversation_id: str, item: Item) -> Item | None:
+    """While a turn waits for a person, the news of tasks waits for its end; what people write goes on (BGT-6)."""
+    if item.status != InboxStatus.NEW or waiting.turn_of(conn, conversation_id) is None:
+        return item
+    others = inbox.new_rows(conn, conversation_id, after=item.id)
+    return next((other for other in others if other.kind is not Kind.TASK), None)
+
+
+def _told(
+    conn: Connection,
+    lane: Lane,
+    news: task_news.News,
+    person: identity.Known,
+    place: Place,
+    preset: Chosen,
+    now: dt.datetime,
+    found: Found | None,
+) -> Begun:
+    """A turn that tells of background tasks: everything they brought is in its first rows (BGT-3)."""
+    item, language = news.items[0], news.tasks[0].language
+    where = "private chat" if lane.private else "group chat"
+    context = situation(now, place.timezone, place=where, language=language)
+    inbox.take(conn, [row.id for row in news.items], item.id)
+    task_rows.told(conn, [row.id for row in news.tasks], now)
+    first, *rows = task_news.first_rows(news, context)
+    first = replace(first, meta=first.meta | (dict(found.meta) if found else {}))
+    earlier = tuple(load_rows(conn, lane.session_id))
+    begun = _open(conn, lane, item, preset, now, earlier, first, person)
+    added = append_rows(conn, lane.session_id, item.id, begun.rows[-1].seq, rows, now)
+    return replace(begun, rows=(*begun.rows, *added))
 
 
 def _decided_late(

@@ -20,7 +20,7 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
-from channels.types import Step
+from channels.types import Kind, Step
 from gateway import inbox, outbox, waiting
 from gateway.clean_rows import clean_artifacts, clean_blob, clean_row, clean_steps
 from gateway.decided import cancel_questions
@@ -161,8 +161,8 @@ class TurnJournal(SessionJournal):
     def _steerable(self, items: Sequence[inbox.Item]) -> list[inbox.Item]:
         taken: list[inbox.Item] = []
         for item in items:
-            if item.author != self._author:
-                continue  # other people's rows are turns of their own
+            if item.author != self._author or item.kind is Kind.TASK:
+                continue  # other people's rows are turns of their own, and the news of tasks are no words (BGT-4)
             if self._is_backlog(item) or route(item.text, item.kind).to != "turn":
                 break  # it waits for its own time, and what came later must not overtake it
             taken.append(item)
