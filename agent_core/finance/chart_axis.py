@@ -3,6 +3,8 @@
 import datetime as dt
 from collections.abc import Callable, Sequence
 
+from agent_core.finance.chart_theme import EDGE
+
 MAX_TICKS = 6
 APART = 0.15  # of the width: a label of ten characters and some air
 
@@ -25,7 +27,7 @@ def date_ticks(dates: Sequence[dt.date], width: float) -> tuple[list[int], list[
     starts = [0, *starts] if not starts or starts[0] > width * APART else starts
     if len(starts) < 2:
         starts, form = sorted({0, len(dates) - 1}), "%Y-%m-%d"
-    starts = _spread(starts, width * APART)
+    starts = _spread(starts, width * APART, width * EDGE)
     return starts, _labels([dates[i] for i in starts], form)
 
 
@@ -46,10 +48,12 @@ def volume_label(value: float) -> str:
     return f"{value:.0f}"
 
 
-def _spread(ascending: list[int], apart: float) -> list[int]:
+def _spread(ascending: list[int], apart: float, edge: float) -> list[int]:
+    """Those that stand far enough from each other. A first label at the edge goes to the right of its place."""
     kept = ascending[:1]
     for position in ascending[1:]:
-        if position - kept[-1] >= apart:
+        at_edge = len(kept) == 1 and kept[0] < edge
+        if position - kept[-1] >= apart * (1.3 if at_edge else 1):
             kept.append(position)
     return kept
 

@@ -1,22 +1,36 @@
-"""chart: a picture of one symbol's prices, for the person; the model gets a note of what it shows."""
+"""chart: a picture of a symbol's prices, or of several symbols' ways, for the person; the model gets a note of it."""
 
 from typing import Literal
 
-from agent_core.finance import charts
+from agent_core.finance import chart_overlays, charts
+from agent_core.finance.bars import Bars
+from agent_core.finance.chart_overlays import DEFAULT
 from agent_core.finance.charts import ChartRequest, Kind
+from agent_core.finance.comparison_chart import (
+    MOST,
+    ComparisonRequest,
+    common_days,
+    growth_pct,
+    render_comparison,
+)
+from agent_core.finance.fx import Rates
 from agent_core.finance.indicators import WARM_UP
+from agent_core.finance.readings import Asked
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct
-from agent_core.tools import series
+from agent_core.tools import series, several
 from agent_core.tools.series import Series, dump, percent, price, signed
-from agent_core.tools.spec import Artifact, ToolContext, ToolOutput, ToolSpec, tool
+from agent_core.tools.several import Several
+from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 CREDIBILITY: Literal["objective fact"] = "objective fact"
 MEDIA_TYPE = "image/png"
+ThemeName = Literal["light", "dark"]
 
 
-def chart_tools(sources: Sources) -> list[ToolSpec]:
-    """The tools of this file, on these sources."""
+def chart_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
+    """The tools of this file, on these sources. `rates` is made when it is not given."""
+    exchange = rates or Rates()
 
     @tool(title={"en": "Chart", "zh": "图表"}, timeout=60)
     async def chart(
@@ -25,9 +39,12 @@ def chart_tools(sources: Sources) -> list[ToolSpec]:
         start: str | None = None,
         end: str | None = None,
         kind: Kind = "price",
-        theme: Literal["light", "dark"] = "light",
+        theme: ThemeName = "light",
+        overlays: list[str] | None = None,
+        compare: list[str] | None = None,
+        currency: str | None = None,
     ) -> ToolOutput:
-        """Draw a chart and show it to the person: price with SMA20 and SMA50, and volume.
+        """Draw a chart and show it to the person: prices with lines over them and volume, or several symbols compared.
 
         The picture is sent to the person together with your answer; you see only this note. Without dates: the last
         12 months.
@@ -38,34 +55,109 @@ def chart_tools(sources: Sources) -> list[ToolSpec]:
             end: Last day, YYYY-MM-DD, or a year or month, which is taken to its end.
             kind: price; or rsi, macd or full to add these indicators below.
             theme: Colours of the picture.
+            overlays: Up to 4 of sma, ema, boll, donchian, vwap, with a period if wanted: ema20. Default: sma20, sma50.
+            compare: Up to 5 further symbols: draws the change of each in percent since the first common day instead.
+            currency: ISO code to convert prices into, by the ECB reference rate of each day.
         """
+        if compare and (overlays is not None or kind != "price"):
+            raise ToolFailure(
+                "`kind` and `overlays` are for one symbol; leave them out with `compare`"
+            )
+        if compare:
+            wanted = [symbol, *compare]
+            return await _comparison(sources, exchange, ctx, wanted, start, end, theme, currency)
+        lines = _overlays(overlays)
         found = await series.load(sources, ctx, symbol, start, end)
-        picture = await charts.render(_request(ctx, found, kind, theme))
-        bars = found.window
-        name = _file_name(found, kind)
-        caption = _caption(ctx, found)
+        history = await several.converted(exchange, found.history, currency)
+        picture = await charts.render(_request(ctx, found, history, kind, theme, lines))
+        bars = history.rows(len(history) - len(found.window), len(history))
+        name = _file_name(found.symbol.id, found.label, "" if kind == "price" else kind)
         fields = found.head(CREDIBILITY) | {
+            "currency": bars.currency,
             "kind": kind,
+            "overlays": [line.label for line in lines],
             "artifact": name,
             "first_close": price(bars.close[0]),
             "last_close": price(bars.close[-1]),
             "change_pct": percent(change_pct(bars.close[0], bars.close[-1])),
-            "note": "; ".join(
-                filter(None, [f"the chart {name} is shown to the person", found.note])
-            ),
+            "note": series.joined(ctx, [f"the chart {name} is shown to the person", found.note]),
         }
-        shown = Artifact(name, MEDIA_TYPE, picture, caption)
-        return ToolOutput(dump(fields), _line(ctx, found), (shown,))
+        shown = Artifact(name, MEDIA_TYPE, picture, _caption(ctx, bars))
+        return ToolOutput(dump(fields), _line(ctx, found, bars), (shown,))
 
     return [chart]
 
 
+def _overlays(names: list[str] | None) -> tuple[Asked, ...]:
+    if names is None:
+        return DEFAULT
+    try:
+        return chart_overlays.parse(names)
+    except ValueError as e:
+        raise ToolFailure(str(e)) from e
+
+
+async def _comparison(
+    sources: Sources,
+    rates: Rates,
+    ctx: ToolContext,
+    wanted: list[str],
+    start: str | None,
+    end: str | None,
+    theme: ThemeName,
+    currency: str | None,
+) -> ToolOutput:
+    if len(wanted) > MOST:
+        raise ToolFailure(
+            f"{len(wanted)} symbols are too many for one picture; compare at most {MOST}"
+        )
+    loaded = await several.load(sources, ctx, wanted, start, end)
+    windows = [await several.converted(rates, one.window, currency) for one in loaded.found]
+    if len(windows) < 2:
+        raise ToolFailure("; ".join(loaded.missing) or f"all names mean {windows[0].symbol}")
+    days = common_days(windows)
+    if len(days) < 2:
+        ids = ", ".join(window.symbol for window in windows)
+        raise ToolFailure(f"{ids} have no two days in common; ask for a longer window")
+    picture = await render_comparison(ComparisonRequest(tuple(windows), ctx.language, theme))
+    changes = {window.symbol: growth_pct(window, days)[-1] for window in windows}
+    name = _file_name("-".join(changes), f"{days[0]}_{days[-1]}", "compared")
+    note = series.joined(
+        ctx,
+        [f"the chart {name} is shown to the person", *loaded.notes, several.mixed(ctx, windows)],
+    )
+    fields = several.envelope(windows, CREDIBILITY) | {
+        "kind": "comparison",
+        "artifact": name,
+        "first_common_day": str(days[0]),
+        "last_common_day": str(days[-1]),
+        "change_pct": {symbol: percent(change) for symbol, change in changes.items()},
+        "missing": loaded.missing,
+        "note": note,
+    }
+    shown = Artifact(name, MEDIA_TYPE, picture, _compared_caption(ctx, loaded, windows))
+    line = ", ".join(f"{symbol} {signed(percent(change))}" for symbol, change in changes.items())
+    return ToolOutput(dump(fields), line, (shown,))
+
+
+def _compared_caption(ctx: ToolContext, loaded: Several, windows: list[Bars]) -> str:
+    ids = ", ".join(one.symbol.id for one in loaded.found)
+    sources = ", ".join(dict.fromkeys(window.source for window in windows))
+    if ctx.language == "zh":
+        return f"{ids}：涨跌幅比较，来源：{sources}"
+    return f"{ids}: change compared, source: {sources}"
+
+
 def _request(
-    ctx: ToolContext, found: Series, kind: Kind, theme: Literal["light", "dark"]
+    ctx: ToolContext,
+    found: Series,
+    history: Bars,
+    kind: Kind,
+    theme: ThemeName,
+    overlays: tuple[Asked, ...],
 ) -> ChartRequest:
     length = len(found.window)
-    begin = max(0, len(found.history) - length - WARM_UP)
-    history = found.history.rows(begin, len(found.history))
+    history = history.rows(len(history) - length - WARM_UP, len(history))
     return ChartRequest(
         bars=history,
         shown=length,
@@ -74,26 +166,24 @@ def _request(
         language=ctx.language,
         kind=kind,
         theme=theme,
+        overlays=overlays,
     )
 
 
-def _file_name(found: Series, kind: Kind) -> str:
+def _file_name(of: str, period: str, kind: str) -> str:
     """Letters, digits, dots, dashes and underscores only: GOOG-2012.png, GOOG-2012-01-03_2012-03-30-rsi.png."""
-    period = found.label.replace(" … ", "_")
-    stem = f"{found.symbol.id}-{period}" + ("" if kind == "price" else f"-{kind}")
+    stem = f"{of}-{period.replace(' … ', '_')}" + (f"-{kind}" if kind else "")
     return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "_" for c in stem) + ".png"
 
 
-def _caption(ctx: ToolContext, found: Series) -> str:
-    bars = found.window
-    head = f"{found.symbol.id} {bars.first} … {bars.as_of}"
+def _caption(ctx: ToolContext, bars: Bars) -> str:
+    head = f"{bars.symbol} {bars.first} … {bars.as_of}"
     if ctx.language == "zh":
         return f"{head}，日线，{bars.currency}，来源：{bars.source}"
     return f"{head}, daily, {bars.currency}, source: {bars.source}"
 
 
-def _line(ctx: ToolContext, found: Series) -> str:
-    bars = found.window
+def _line(ctx: ToolContext, found: Series, bars: Bars) -> str:
     change = signed(change_pct(bars.close[0], bars.close[-1]))
     word = "走势图" if ctx.language == "zh" else "chart"
     return f"{found.name(ctx.language)} {found.label}: {change}, {word}"
