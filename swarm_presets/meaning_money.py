@@ -6,6 +6,7 @@ SW302 (no approval), SW303 and SW304 (more than a pot has), SW310 (a tool of the
 from collections.abc import Iterator
 
 from swarm_presets.compile import AGENT_LIMITS, SUPERVISOR_LIMITS
+from swarm_presets.meaning_fan import fan_meaning, nearest_of
 from swarm_presets.parts import agents, each, number, words
 from swarm_presets.positions import Leaf, Mapping, Node, at
 from swarm_presets.prices import Prices
@@ -20,7 +21,7 @@ def money_meaning(tree: Mapping, known: Known) -> Iterator[Problem]:
     """SW302, SW304 and SW310."""
     yield from _unapproved(tree, known)
     yield from _of_the_lead(tree, known)
-    yield from _fan_out(tree)
+    yield from fan_meaning(tree)
     for name in POTS:
         pot = at(tree, "budgets", name)
         if isinstance(pot, Mapping):
@@ -51,26 +52,6 @@ def _of_the_lead(tree: Mapping, known: Known) -> Iterator[Problem]:
 _TOOLS_OF_AGENTS = ("agents.*.tools", "agents.*.tools.add")
 
 
-def _fan_out(tree: Mapping) -> Iterator[Problem]:
-    """Copies of one agent that may run side by side must fit the run's pot together."""
-    pot = _leaf(at(tree, "budgets", "run", "usd"))
-    size = number(pot)
-    if pot is None or size is None:
-        return
-    widest = number(at(tree, "delegation", "max_parallel")) or 3.0
-    for name, agent in agents(tree):
-        copies = int(min(number(agent.get("concurrency")) or 1.0, widest))
-        cost = _leaf(at(agent, "limits", "usd"))
-        each_ = number(cost)
-        if cost and each_ and copies > 1 and copies * each_ > size + 1e-9 >= each_:
-            message = (
-                f"the fan-out of `{name}` does not fit the run's pot: {copies} × ${each_:g} is "
-                f"more than ${size:g}"
-            )
-            cure = f"at most `{size / copies:g}` each, or a larger `budgets.run.usd`"
-            yield problem("SW304", message, _nearest(tree, cost, pot).span, cure)
-
-
 def _one_delegation(tree: Mapping, name: str, pot: Mapping) -> Iterator[Problem]:
     """One delegation that may cost more than a whole pot."""
     size = number(pot.get("usd"))
@@ -83,7 +64,9 @@ def _one_delegation(tree: Mapping, name: str, pot: Mapping) -> Iterator[Problem]
             message = (
                 f"one delegation to `{agent}` may cost ${limit:g}, the pot `{name}` has ${size:g}"
             )
-            yield problem("SW304", message, _nearest(tree, cost, cost).span, f"at most `{size:g}`")
+            yield problem(
+                "SW304", message, nearest_of(tree, cost, cost).span, f"at most `{size:g}`"
+            )
 
 
 def _one_call(tree: Mapping, name: str, pot: Mapping, prices: Prices) -> Iterator[Problem]:
@@ -139,9 +122,3 @@ def _leaf(node: Node | None) -> Leaf | None:
 def _tokens(node: Node | None) -> int | None:
     leaf = _leaf(node)
     return None if leaf is None else tokens(leaf.value)
-
-
-def _nearest(tree: Mapping, one: Leaf, other: Leaf) -> Leaf:
-    """Of two places, the one in the preset's own file: what is inherited is right for others."""
-    own = tree.span.source
-    return one if one.span.source is own or other.span.source is not own else other

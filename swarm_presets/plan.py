@@ -1,14 +1,17 @@
 """The worst case of a run before it is run: tokens, money and time that the limits allow (`presets plan`).
 
-An upper bound, not a guess: each call with a full window, each retry made, each delegation to the dearest agent.
+An upper bound, not a guess: each call with a full window, each retry and repair made, each task handed on as far as a
+policy says. Of a fixed plan its own delegations are counted, else as many as there may be, each to the dearest agent.
 """
 
 import sys
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent_core.runtime.policy import BACKOFF_CAP
 from agent_core.runtime.team import Agent, ModelUse, Policy, Team
+from swarm_presets.counting import answers, fans
 from swarm_presets.parts import number
 from swarm_presets.positions import Leaf, Mapping, at
 from swarm_presets.prices import FREE
@@ -66,11 +69,20 @@ def plan(team: Team, tree: Mapping, price: Price, window: Window) -> Plan:
     def widest(model: str) -> int:
         return max(map(window, team.plain_models(model)))
 
-    times = team.delegation.max_delegations
-    lead = _share(team.supervisor, 1, cost, widest)
-    hands = [_share(agent, times, cost, widest) for agent in team.agents.values()]
+    times = _times(team, tree)
+    lead = _share(team.supervisor, int(answers(tree)), cost, widest)
+    hands = [_share(agent, times[name], cost, widest) for name, agent in team.agents.items()]
     shares = [replace(share, model=team.plain_models(share.model)[0]) for share in (lead, *hands)]
-    return _summed(shares[0], shares[1:], times if hands else 0, team.supervisor.limits.time, tree)
+    return _summed(team, shares[0], shares[1:], tree)
+
+
+def _times(team: Team, tree: Mapping) -> dict[str, int]:
+    """How often each agent may be delegated to."""
+    most = team.delegation.max_delegations
+    if not team.flow:
+        return dict.fromkeys(team.agents, most)
+    counted = sum((fan.times for fan in fans(tree)), Counter[str]())
+    return {name: min(counted[name], most) for name in team.agents}
 
 
 def _price(use: ModelUse, price: Price) -> tuple[float, float] | None:
@@ -83,7 +95,7 @@ def _share(agent: Agent, times: int, cost: Price, window: Window) -> Share:
     """One delegation to the end: retries with back-off, then the fallback model once."""
     limits, worst = agent.limits, max(agent.policy.values(), key=_tries, default=None)
     attempts, wait = (_tries(worst), _waits(worst)) if worst else (1, 0.0)
-    calls = limits.tool_rounds + 1  # the round that wraps up has no tools
+    calls = limits.tool_rounds + 1 + _repairs(agent)  # the round that wraps up has no tools
     models = {agent.model, *(p.fallback_model for p in agent.policy.values() if p.fallback_model)}
     into = min(max(window(model) for model in models), agent.reads or sys.maxsize)
     dear = [_dollars(cost(m), calls, into, agent) for m in models]
@@ -99,6 +111,13 @@ def _share(agent: Agent, times: int, cost: Price, window: Window) -> Share:
         usd=usd,
         time=limits.time * attempts + wait,
     )
+
+
+def _repairs(agent: Agent) -> int:
+    """Answers that may be sent back, each of which is a call more."""
+    rules, contract = agent.grounding, agent.output
+    held = "required" in {rules.numbers, rules.citations}
+    return contract.max_repairs * (contract.format != "markdown") + rules.max_repairs * held
 
 
 def _tries(policy: Policy) -> int:
@@ -122,24 +141,40 @@ def _dollars(
     return calls * one if limit is None else min(calls * one, limit + one)
 
 
-def _summed(lead: Share, hands: list[Share], times: int, time: float, tree: Mapping) -> Plan:
-    """The supervisor with as many delegations as there may be, each to the agent that uses most."""
-    dear = [h.usd for h in hands]
-    usd = None if lead.usd is None or None in dear else lead.usd
-    if usd is not None and hands:
-        usd += times * max(d for d in dear if d is not None)
+def _summed(team: Team, lead: Share, hands: list[Share], tree: Mapping) -> Plan:
+    """The supervisor, where its model is called, with as many delegations as there may be, the dearest of all."""
+    own = {share.who: share for share in hands}
+    ways = {name: [own[one] for one in _way(team, name)] for name in own}
+
+    def sum_of(size: Callable[[Share], float]) -> float:
+        each = [sum(map(size, way)) for name, way in ways.items() for _ in range(own[name].times)]
+        most = sorted(each, reverse=True)[: team.delegation.max_delegations]
+        return size(lead) * lead.times + sum(most)
+
+    used = [share for name, way in ways.items() if own[name].times for share in way]
+    known = all(share.usd is not None for share in [lead] * lead.times + used)
     total = Share(
         who="run",
         model="",
         times=1,
         attempts=1,
-        calls=lead.calls + times * max((h.calls for h in hands), default=0),
-        input_tokens=lead.input_tokens + times * max((h.input_tokens for h in hands), default=0),
-        output_tokens=lead.output_tokens + times * max((h.output_tokens for h in hands), default=0),
-        usd=usd,
-        time=time,
+        calls=int(sum_of(lambda share: share.calls)),
+        input_tokens=int(sum_of(lambda share: share.input_tokens)),
+        output_tokens=int(sum_of(lambda share: share.output_tokens)),
+        usd=sum_of(lambda share: share.usd or 0.0) if known else None,
+        time=team.supervisor.limits.time,
     )
     return Plan([lead, *hands], *_capped(total, tree))
+
+
+def _way(team: Team, name: str) -> list[str]:
+    """An agent and all to which its task may be handed on, each of them once."""
+    way = [name]
+    for one in way:
+        policies = team.agents[one].policy.values()
+        targets = [p.delegate_to for p in policies if p.next_action == "delegate_to"]
+        way += [t for t in dict.fromkeys(targets) if t in team.agents and t not in way]
+    return way
 
 
 def _capped(total: Share, tree: Mapping) -> tuple[Share, str]:

@@ -21,6 +21,7 @@ DESK = """
 version: 1
 name: desk
 supervisor: {tools: []}
+delegation: {max_delegations: 16}
 inputs:
   symbol:  {type: symbol, required: true, description: Which share}
   horizon: {type: choice, choices: [1m, 3m], default: 3m}
