@@ -1,0 +1,31 @@
+"""Texts for people: each code has one, in both languages, with the same values."""
+
+from collections import Counter
+from string import Formatter
+
+from gateway import (
+    texts,
+    texts_archive,
+    texts_budget,
+    texts_context,
+    texts_memory,
+    texts_session,
+    texts_usage,
+)
+
+PARTS = (texts_archive, texts_budget, texts_context, texts_memory, texts_session, texts_usage)
+
+
+def values(text: str) -> set[str]:
+    return {name for _, name, _, _ in Formatter().parse(text) if name}
+
+
+def test_no_part_takes_the_code_of_another() -> None:
+    """The later one would be said in place of the earlier one, which needs other values."""
+    codes = Counter(code for part in PARTS for code in part.TEXTS)
+    codes.update(code for code in texts._TEXTS if not any(code in part.TEXTS for part in PARTS))
+    assert [code for code, count in codes.items() if count > 1] == []
+
+
+def test_both_languages_take_the_same_values() -> None:
+    assert {code for code, (en, zh) in texts._TEXTS.items() if values(en) != values(zh)} == set()
