@@ -46,6 +46,14 @@ _EXCHANGES = (  # by how a number begins
     ("BJ", re.compile(r"92|43|8[37]")),
 )
 _FIAT = frozenset("EUR GBP AUD NZD CAD CHF JPY CNY CNH HKD SGD KRW INR XAU XAG US".split())  # noqa: SIM905 - see above
+_MONEY = frozenset(
+    """
+    EUR USD GBP JPY CNY HKD SGD KRW INR AUD NZD CAD CHF SEK NOK DKK ISK PLN CZK HUF RON BGN TRY RUB ILS ZAR BRL MXN IDR
+    MYR PHP THB
+    """.split()  # noqa: SIM905 - see above
+)
+_PAIR = re.compile(r"([A-Z]{3})[/-]?([A-Z]{3})")
+_TICKER = re.compile(r"[A-Z]{1,5}(?:\.[A-Z])?")
 _AMOUNT_AFTER = re.compile(
     r"\.\d{1,4}(?!\d)|,\d{3}(?!\d)|%|\s*(?:元|块|圆|万|亿|股(?![票价东市])|手|份|美元|港币|港元|人民币|usd|cny|rmb|hkd|shares|dollars|yuan|units)"
 )
@@ -60,7 +68,7 @@ _HALF_WIDTH = {c: c - 0xFEE0 for c in range(0xFF01, 0xFF5F)} | {0x2019: ord("'")
 
 @dataclass(frozen=True, slots=True)
 class Symbol:
-    """One tradable thing. `market` is US, HK, SH, SZ, BJ or CRYPTO; `currency` an ISO code."""
+    """One tradable thing. `market` is US, HK, SH, SZ, BJ, CRYPTO or FX; `currency` an ISO code."""
 
     id: str
     name: str
@@ -157,6 +165,23 @@ def canonical(written: str) -> str:
         return known.id
     coded = next(_unlisted(written.strip().translate(_HALF_WIDTH)), None)
     return coded[0].id if coded else written.strip().upper()
+
+
+def coded(written: str) -> Symbol | None:
+    """A symbol by the form of its code alone, whether anybody knows it or not; None for what is no code.
+
+    That is a code as in running text, a US ticker in capitals, and a pair of currencies (EUR/USD, EURUSD).
+    """
+    plain = written.strip().translate(_HALF_WIDTH)
+    if currencies := _PAIR.fullmatch(plain):
+        base, quote = currencies[1], currencies[2]
+        if base != quote and {base, quote} <= _MONEY:
+            return _bare(f"{base}/{quote}", "FX", quote)
+    if any(start == 0 and end == len(plain) for _, start, end in _unlisted(plain)):
+        return next(_unlisted(plain))[0]
+    if _TICKER.fullmatch(plain) and plain.lower() not in THEMES:
+        return _bare(plain, "US", "USD")
+    return None
 
 
 def _named(text: str, plain: str, own: _Names) -> list[Mention]:

@@ -65,6 +65,7 @@ def envelope(window: Bars, credibility: Credibility) -> dict[str, object]:
         "window": {"start": str(window.first), "end": str(window.as_of)},
         "currency": window.currency,
         "credibility": credibility,
+        **({"fetched_at": f"{window.fetched_at:%Y-%m-%d %H:%M} UTC"} if window.fetched_at else {}),
     }
 
 
@@ -96,7 +97,7 @@ async def load(
 
 def resolve(sources: Sources, ctx: ToolContext, query: str) -> Symbol:
     """The symbol of a code or name in either language. Raises ToolFailure with near names and what there is."""
-    found = symbols.lookup(query) or _listed(sources, query)
+    found = symbols.lookup(query) or _listed(sources, query) or _by_form(sources, query)
     if found is None:
         raise ToolFailure(_unknown(sources, ctx, query))
     return found
@@ -150,6 +151,12 @@ def _listed(sources: Sources, query: str) -> Symbol | None:
     return Symbol(code, code, code, "", "", ()) if code in sources.symbols else None
 
 
+def _by_form(sources: Sources, query: str) -> Symbol | None:
+    """A code that nobody lists, where there is a source that may have it all the same."""
+    found = symbols.coded(query)
+    return found if found is not None and sources.has(found.id) is None else None
+
+
 def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
     """What a reader must know about the window: it was cut, or it is old. Empty when nothing is amiss."""
     zh = ctx.language == "zh"
@@ -165,6 +172,13 @@ def _note(ctx: ToolContext, window: Bars, wanted: Period) -> str:
             f"{window.source} 中最新的价格是 {window.as_of} 的，不是今天的"
             if zh
             else f"the newest price in {window.source} is of {window.as_of}, not of today"
+        )
+    if window.stale and window.fetched_at:
+        when = f"{window.fetched_at:%Y-%m-%d %H:%M} UTC"
+        notes.append(
+            f"{window.source} 现在无法访问，这是 {when} 取得的价格"
+            if zh
+            else f"{window.source} cannot be asked now: these prices were fetched at {when}"
         )
     notes += quality.remarks(quality.check(window), ctx.language)
     return joined(ctx, notes)
@@ -198,7 +212,9 @@ def _nearest(whole: Bars, period: Period) -> tuple[str, str]:
 
 def _missing(sources: Sources, ctx: ToolContext, symbol: Symbol, reason: NoData) -> str:
     have = ", ".join(sources.symbols)
-    if not have:
+    if (
+        not have or sources.has(symbol.id) is None
+    ):  # the reasons of who was asked say more than a list
         return str(reason)
     if ctx.language == "zh":
         return f"没有 {symbol.id}（{symbol.name_zh}）的价格（数据源：{reason.where}）；有数据的是：{have}"

@@ -1,4 +1,4 @@
-"""Prices of Yahoo Finance through yfinance (extra `finance`). Not verified live here (deploy/sources.md).
+"""Prices and figures of Yahoo Finance through yfinance (extra `finance`). Not verified live here (deploy/sources.md).
 
 Yahoo adjusts for all splits up to today. They are taken out again, so that prices are as traded and a split of the
 future shows in no earlier price; hence a window is always asked for up to today.
@@ -7,12 +7,14 @@ future shows in no earlier price; hence a window is always asked for up to today
 import datetime as dt
 import math
 from array import array
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from agent_core.finance.bars import Bars, Dividend, Split
-from agent_core.finance.sources import codes
+from agent_core.finance.fundamentals import Fundamentals, Period
+from agent_core.finance.sources import codes, yahoo_figures
 from agent_core.finance.sources.fetch import limited
 from agent_core.finance.sources.source import NoData
 from agent_core.finance.sources.thread import brought_by, in_thread
@@ -52,7 +54,41 @@ class YahooSource:
             raise NoData(f"no prices of {symbol} from {start} to {end}", self.name, cure)
         return window
 
+    async def fundamentals(
+        self, symbol: str, period: Period, as_of: dt.date | None
+    ) -> Fundamentals:
+        """See FundamentalsSource. Yahoo does not say when a statement was filed: 90 days after its period, at most."""
+        code = codes.yahoo(symbol)
+        if code is None or codes.pair(symbol) or codes.coin(symbol):
+            raise NoData(f"no figures of {symbol}", self.name, "companies report, nothing else")
+        return await in_thread(self.name, lambda: self._figures(symbol, code, period, as_of))
+
     def _ask(self, symbol: str, code: str, start: dt.date | None) -> Bars:
+        with self._ticker(symbol, code) as ticker:
+            frame = ticker.history(
+                start=start, period=None if start else "max", auto_adjust=False, timeout=TIMEOUT
+            )
+            currency = str(ticker.history_metadata.get("currency") or "USD")
+        return bars_of(symbol, frame, currency)
+
+    def _figures(
+        self, symbol: str, code: str, period: Period, as_of: dt.date | None
+    ) -> Fundamentals:
+        with self._ticker(symbol, code) as ticker:
+            found = yahoo_figures.statements(ticker, period, as_of)
+            info = ticker.get_info()
+        now = {} if as_of is not None and as_of < self._clock.now().date() else info
+        shown = yahoo_figures.present(now)
+        if not found and not shown:
+            cure = "ask for another day, or for another source"
+            raise NoData(f"no figures of {symbol} until {as_of or 'now'}", self.name, cure)
+        name = str(info.get("longName") or info.get("shortName") or symbol)
+        currency = str(info.get("financialCurrency") or info.get("currency") or "USD")
+        return Fundamentals(symbol, name, self.name, currency, found, shown)
+
+    @contextmanager
+    def _ticker(self, symbol: str, code: str) -> Iterator[Any]:
+        """The client's object of one symbol; what it raises within becomes ours."""
         with brought_by(self.name, "finance"):
             import yfinance
         from yfinance.exceptions import YFRateLimitError, YFTickerMissingError
@@ -62,17 +98,13 @@ class YahooSource:
             yfinance.set_tz_cache_location(str(self._cache))
         yfinance.config.debug.hide_exceptions = False
         session = self._session() if self._session else None
-        ticker = yfinance.Ticker(code, session=session)
         try:
-            frame = ticker.history(
-                start=start, period=None if start else "max", auto_adjust=False, timeout=TIMEOUT
-            )
+            yield yfinance.Ticker(code, session=session)
         except YFRateLimitError as error:
             raise limited(self.name, None) from error
         except YFTickerMissingError as error:
             cure = "check the symbol and the window"
-            raise NoData(f"no prices of {symbol}", self.name, cure) from error
-        return bars_of(symbol, frame, str(ticker.history_metadata.get("currency") or "USD"))
+            raise NoData(f"nothing of {symbol}", self.name, cure) from error
 
 
 def bars_of(symbol: str, frame: Any, currency: str) -> Bars:
