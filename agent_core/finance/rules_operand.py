@@ -26,7 +26,7 @@ class Kind:
     @property
     def usual(self) -> tuple[float, ...]:
         """The usual values."""
-        return tuple(value for _, value in self.parameters)
+        return tuple(float(value) for _, value in self.parameters)
 
 
 INDICATORS = {
