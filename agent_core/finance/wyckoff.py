@@ -15,7 +15,7 @@ Where volumes mean nothing (quality.py), P3 and P4 hold without their condition 
 
 E1 selling climax, E2 buying climax (candidates): volume of 2.5 times the mean of 50 bars before or more, a true range
    of twice the mean of 20 bars before or more, and a close 8 % below, or above, that of 20 bars before, or more.
-E3 spring (candidate): a low up to 5 % below the lowest low of the 40 bars before, which formed a range, and a close
+E3 spring (candidate): a low .5 to 5 % below the lowest low of the 40 bars before, which formed a range, and a close
    back above that low on the same or one of the next two bars. E4 upthrust: the same above the highest high.
 """
 
@@ -36,7 +36,7 @@ DRIFT_SHARE = 1 / 3
 TURN_PCT = 10.0
 HEAVIER = 1.2
 CLIMAX_VOLUME, CLIMAX_RANGE, CLIMAX_PCT = 2.5, 2.0, 8.0
-LOOK_BACK, POKE, RETURN_BARS = 40, 0.05, 3
+LOOK_BACK, LEAST_POKE, MOST_POKE, RETURN_BARS = 40, 0.005, 0.05, 3
 EVENTS_SPAN = RANGE + PRIOR
 
 
@@ -154,9 +154,9 @@ def _pokes(bars: Bars, i: int) -> Iterator[tuple[Kind, str, float]]:
     if abs(fit_line(before.close, LOOK_BACK).change_pct) > height * DRIFT_SHARE:
         return
     after = bars.close[i : i + RETURN_BARS]
-    if low * (1 - POKE) <= bars.low[i] < low and max(after) > low:
+    if low * (1 - MOST_POKE) <= bars.low[i] <= low * (1 - LEAST_POKE) and max(after) > low:
         yield "spring", "E3", bars.low[i]
-    if high < bars.high[i] <= high * (1 + POKE) and min(after) < high:
+    if high * (1 + LEAST_POKE) <= bars.high[i] <= high * (1 + MOST_POKE) and min(after) < high:
         yield "upthrust", "E4", bars.high[i]
 
 
