@@ -35,6 +35,7 @@ from gateway.own_profiles import StoredProfiles
 from gateway.portfolio import StoredPortfolio
 from gateway.preset_news import PresetNews
 from gateway.preset_watch import PresetWatch
+from gateway.price_cache import PriceCache
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
 from gateway.redact import Redactor
@@ -44,6 +45,7 @@ from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
+from gateway.source_house import source_house
 from gateway.task_commands import Panel
 from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse, load_presets
@@ -110,13 +112,15 @@ class _Base:
     senders: Sender
     budgets: Budgets
     tasks: BackgroundTasks
+    reader: Reader
 
 
 def _base(settings: Settings, db: Database) -> _Base:
     clock = SystemClock()
     channels = ChannelManager()
-    registry = toolbox(_equipment(settings, db))
+    registry = toolbox(_equipment(settings, db, clock))
     redactor = Redactor(settings.secrets())
+    reader = Reader()
     return _Base(
         settings,
         db,
@@ -124,16 +128,20 @@ def _base(settings: Settings, db: Database) -> _Base:
         redactor,
         registry,
         ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES),
-        _teams(settings, registry),
+        _teams(settings, registry, reader),
         channels,
         Sender(db, clock, channels.get),
         _budgets(settings, clock),
         BackgroundTasks(db, clock, registry, redactor, SessionArchive(db)),
+        reader,
     )
 
 
-def _equipment(settings: Settings, db: Database) -> Equipment:
+def _equipment(settings: Settings, db: Database, clock: SystemClock) -> Equipment:
+    house = source_house(settings, clock, PriceCache(db))
     return Equipment(
+        sources=house.prices,
+        reports=house.reports,
         history=OwnHistory(db) if settings.memory.enabled else None,
         knowledge=settings.knowledge_dir,
         book=StoredPortfolio(db),
@@ -262,7 +270,7 @@ def _recall(base: _Base) -> OwnRecall:
 
 
 def _watch(base: _Base) -> PresetWatch:
-    read = partial(load_presets, base.settings, base.registry, reader=Reader())
+    read = partial(load_presets, base.settings, base.registry, reader=base.reader)
     settings = base.settings
     news = PresetNews(
         base.db, base.clock, base.senders, settings.access.operators, settings.locale.language
@@ -280,8 +288,8 @@ def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
     )
 
 
-def _teams(settings: Settings, registry: Registry) -> TeamHouse:
-    presets = load_presets(settings, registry)
+def _teams(settings: Settings, registry: Registry, reader: Reader) -> TeamHouse:
+    presets = load_presets(settings, registry, reader=reader)
     for problem in presets.problems:
         log.warning(
             "preset_problem",

@@ -7,11 +7,14 @@ from agent_core.book import Portfolio
 from agent_core.compaction.request import compact
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.reports import Reports
 from agent_core.tools.analysis import analysis_tools
 from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
 from agent_core.tools.backtest import backtest_tools
+from agent_core.tools.calendar import calendar_tools
 from agent_core.tools.chart import chart_tools
+from agent_core.tools.fundamentals import fundamentals_tools
 from agent_core.tools.history import History, history_tools
 from agent_core.tools.indicators import indicator_tools
 from agent_core.tools.knowledge import knowledge_tools
@@ -36,7 +39,7 @@ class Equipment:
     """What the tools stand on. Without a part its tools say so: the list of tools is the same everywhere.
 
     `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
-    `profiles`: what their books say of symbols.
+    `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings.
     """
 
     sources: Sources = field(default_factory=_bundled)
@@ -44,6 +47,7 @@ class Equipment:
     knowledge: Path | None = None
     book: Portfolio | None = None
     profiles: OwnProfiles | None = None
+    reports: Reports | None = None
 
 
 def toolbox(given: Equipment | None = None) -> Registry:
@@ -62,6 +66,8 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *screen_tools(has.sources),
             *backtest_tools(has.sources, has.book),
             *profile_tools(has.sources, has.profiles),
+            *calendar_tools(),
+            *fundamentals_tools(has.reports),
             *ask_tools(),
             *archive_tools(),
             *history_tools(has.history),
