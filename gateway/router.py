@@ -7,8 +7,8 @@ from typing import Literal
 from channels.types import Kind
 
 # These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3); who wants to be forgotten need not
-# wait for an answer first.
-AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny", "forget"})
+# wait for an answer first, and who waits for a pot may look what is in it.
+AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny", "forget", "budget"})
 IN_LANE = frozenset(
     {
         "new",
@@ -22,7 +22,6 @@ IN_LANE = frozenset(
         "thinking",
         "language",
         "usage",
-        "budget",
     }
     | {"remind", "link", "compact", "why", "archive", "memory"}
 )

@@ -53,12 +53,14 @@ TEXTS: dict[str, tuple[str, str]] = {
         "{pot}（{size}）余额不足以继续，已请求管理员追加；追加后继续，/stop 可取消等待。",
     ),
     "budget_ask_run": (
-        "Budget {kind} of {key} ({size}) is used up, and an answer waits. Raise it once by its own size?",
-        "预算 {kind}（{key}，{size}）已用完，有回答在等待。是否按原额度追加一次？",
+        "An answer waits: what is left of budget {kind} of {key} ({size}) does not cover its next step. Raise it once "
+        "by its own size?",
+        "有回答在等待：预算 {kind}（{key}，{size}）余额不足以继续。是否按原额度追加一次？",
     ),
     "budget_ask": (
-        "Budget {kind} of {key} ({size}) is used up, and an answer waits. Raise it once by its own size until {at}?",
-        "预算 {kind}（{key}，{size}）已用完，有回答在等待。是否按原额度追加一次（至 {at}）？",
+        "An answer waits: what is left of budget {kind} of {key} ({size}) does not cover its next step. Raise it once "
+        "by its own size until {at}?",
+        "有回答在等待：预算 {kind}（{key}，{size}）余额不足以继续。是否按原额度追加一次（至 {at}）？",
     ),
     "budget_raise": ("Raise", "追加"),
     "budget_deny": ("Deny", "拒绝"),

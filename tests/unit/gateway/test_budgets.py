@@ -213,14 +213,17 @@ async def test_an_operator_raises_a_pot_by_button(db: Database) -> None:
         pot = await asking(home)
         question = last(home, "9")
         assert question.text == (
-            "Budget user_day of `telegram:1` ($0.90) is used up, and an answer waits. "
+            "An answer waits: what is left of budget user_day of `telegram:1` ($0.90) does not cover its next step. "
             "Raise it once by its own size until 2026-01-06 00:00 (UTC)?"
         )
         assert [b.data for b in question.buttons] == [f"raise:{pot}:yes", f"raise:{pot}:no"]
         assert "I have asked an operator" in home.channel.texts("1")[-1]
+        assert (
+            "You, today: $0.50 of $0.90" in (await home.ask("/budget"))[-1]
+        )  # it waits for nothing
         await home.press(f"raise:{pot}:yes", author="2", chat="2")
         await home.quiet()
-        assert "I have asked an operator" in home.channel.texts("1")[-1]
+        assert await home.one("select max(raised) from budget_pot") == 0
         await home.press(f"raise:{pot}:yes", author="9", chat="9")
         await home.quiet()
         assert home.channel.texts("1")[-1] == "two"

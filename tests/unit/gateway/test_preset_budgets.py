@@ -89,7 +89,7 @@ async def test_an_operator_raises_the_presets_pot_and_not_the_settings(db: Datab
         await home.ask("hello")
         await home.ask("again")
         asked = home.channel.texts("9")[-1]
-        assert "Budget user_day of `telegram:1` (presets) ($0.90) is used up" in asked
+        assert "budget user_day of `telegram:1` (presets) ($0.90) does not cover" in asked
         number = await home.one("select id from budget_pot where asked > 0")
         await home.press(f"raise:{number}:yes", author="9", chat="9")
         await home.quiet()
