@@ -13,7 +13,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow check format bench bench-context clean
+.PHONY: help demo dev test test-slow check format bench bench-backtest bench-context bench-presets clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -62,9 +62,15 @@ bench-context: $(VENV)/.installed-dev  ## what each compaction policy costs and 
 	@test -n "$(DATA)" || { echo "name a directory of transcripts: make bench-context DATA=DIR" >&2; exit 2; }
 	$(BIN)/python -m tests.bench.context --data "$(DATA)" $(BENCH_ARGS)
 
+bench-backtest: $(VENV)/.installed-dev  ## what a backtest of 5 symbols and 13 years costs
+	@$(BIN)/python tests/bench/backtest.py $(BENCH_ARGS)
+
 bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what was said; DATA=DIR names the question sets
 	@test -n "$(DATA)" || { echo "say where the question sets are: make bench-recall DATA=DIR" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.recall --data "$(DATA)" $(BENCH_ARGS)
+
+bench-presets: $(VENV)/.installed-dev  ## how long a hundred presets take to be checked, and one edit among them
+	$(BIN)/python tests/bench/presets.py $(BENCH_ARGS)
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -12,6 +12,7 @@ from swarm_presets.resolve import Document
 from swarm_presets.scalars import PRESET_NAME
 from swarm_presets.shape import check_shape
 from swarm_presets.syntax import MAX_CHARACTERS, parse
+from swarm_presets.unchanged import Unchanged
 
 MAX_BYTES = 4 * MAX_CHARACTERS  # UTF-8 takes at most four bytes for a character
 SUFFIXES = (".yaml", ".yml")
@@ -23,6 +24,7 @@ class Reader:
 
     def __init__(self) -> None:
         self._known: dict[str, tuple[Source, Document]] = {}
+        self.unchanged = Unchanged()
 
     def documents(self, paths: list[Path], *, shipped: bool) -> list[Document]:
         """All files as documents: shipped ones in layer 0, then each path in a layer over the one before."""

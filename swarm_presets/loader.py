@@ -4,7 +4,7 @@ The operator's preset replaces a shipped one of the same name, also when it is w
 not quietly something else.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from swarm_presets.positions import Mapping
 from swarm_presets.problems import Problem, in_order
 from swarm_presets.references import Known
 from swarm_presets.resolve import Document, Documents
+from swarm_presets.unchanged import Made, Outside, Unchanged, outside_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +28,7 @@ class PresetSet:
     `abstract` the names that exist only to be extended. `problems` has each finding once, ordered by file and line;
     `found` has for each preset what stops it, findings in its parents included.
     `trees` holds each preset without an error, abstract ones too, with everything that it inherits; `files` the path
-    of the file behind each name.
+    of the file behind each name. `fresh` names what was worked out anew, and not taken over from the reading before.
     """
 
     teams: dict[str, Team] = field(default_factory=dict)
@@ -37,6 +38,7 @@ class PresetSet:
     found: dict[str, list[Problem]] = field(default_factory=dict)
     trees: dict[str, Mapping] = field(default_factory=dict)
     files: dict[str, str] = field(default_factory=dict)
+    fresh: frozenset[str] = frozenset()
 
 
 def load_folder(
@@ -72,21 +74,21 @@ def load_folder(
         reader: keeps what files came to for the next reading; None: all are read anew.
     """
     where = [paths] if isinstance(paths, Path) else list(paths)
-    documents = Documents((reader or Reader()).documents(where, shipped=shipped))
-    known = Known(tools, models, acting, price, lead, redact, sources)
+    reader = reader or Reader()
+    documents = Documents(reader.documents(where, shipped=shipped))
+    known = Known(tools, models, acting, price, lead, redact)
+    desk = _Desk(documents, known, outside_of(known, schema_only=schema_only), reader.unchanged)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}
     trees: dict[str, Mapping] = {}
     for document in documents.current():
-        problems, tree = _checked(documents, document, known)
-        if not _wrong(problems):
-            problems += last_stage(tree, known, schema_only=schema_only)
-        found.setdefault(document.name, []).extend(problems)
-        if _wrong(problems):
-            continue
-        trees[document.name] = tree
-        if not is_abstract(tree) and not schema_only:
-            teams[document.name] = compile_team(tree)
+        made = desk.made(document)
+        found.setdefault(document.name, []).extend(made.problems)
+        if isinstance(made, Made):
+            trees[document.name] = made.tree
+            if made.team is not None:
+                teams[document.name] = made.team
+    reader.unchanged.over()
     return PresetSet(
         teams=dict(sorted(teams.items())),
         problems=in_order(p for problems in found.values() for p in problems),
@@ -95,21 +97,56 @@ def load_folder(
         found={name: in_order(problems) for name, problems in sorted(found.items())},
         trees=dict(sorted(trees.items())),
         files={d.name: d.tree.span.source.path for d in documents.current()},
+        fresh=frozenset(desk.fresh),
     )
 
 
-def _checked(
-    documents: Documents, document: Document, known: Known
-) -> tuple[list[Problem], Mapping]:
-    """Everything found about a document, and the tree with all that it inherits."""
-    if not document.readable:
-        return document.problems, document.tree
-    resolved = documents.resolve(document)
-    complete = resolved.complete
-    later = check(resolved.tree, known, complete=complete)
-    own = secret_meaning(document.tree, known)
-    return [*document.problems, *resolved.problems, *later, *own], resolved.tree
+@dataclass(frozen=True, slots=True)
+class _Wrong:
+    """What was found about a document that cannot run."""
+
+    problems: Sequence[Problem]
 
 
-def _wrong(problems: list[Problem]) -> bool:
+@dataclass(slots=True)
+class _Desk:
+    """Makes presets of documents; `fresh` names those that were not taken over from the reading before."""
+
+    documents: Documents
+    known: Known
+    outside: Outside
+    unchanged: Unchanged
+    fresh: set[str] = field(default_factory=set)
+
+    def made(self, document: Document) -> Made | _Wrong:
+        """What a document comes to."""
+        line = self.documents.line(document)
+        if any(_wrong(one.problems) for one in line):
+            line = []
+        if line and (kept := self.unchanged.find(line, self.outside)):
+            return kept
+        self.fresh.add(document.name)
+        made = self._made(document)
+        if line and isinstance(made, Made):
+            self.unchanged.keep(line, self.outside, made)
+        return made
+
+    def _made(self, document: Document) -> Made | _Wrong:
+        if not document.readable:
+            return _Wrong(document.problems)
+        schema_only = self.outside[-1]
+        resolved = self.documents.resolve(document)
+        later = check(resolved.tree, self.known, complete=resolved.complete)
+        own = secret_meaning(document.tree, self.known)
+        problems = [*document.problems, *resolved.problems, *later, *own]
+        if not _wrong(problems):
+            problems += last_stage(resolved.tree, self.known, schema_only=schema_only)
+        if _wrong(problems):
+            return _Wrong(problems)
+        runs = not is_abstract(resolved.tree) and not schema_only
+        team = compile_team(resolved.tree) if runs else None
+        return Made(resolved.tree, tuple(problems), team)
+
+
+def _wrong(problems: Sequence[Problem]) -> bool:
     return any(p.severity == "error" for p in problems)

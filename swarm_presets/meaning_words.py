@@ -1,12 +1,15 @@
 """Output contracts, required tools and servers: what is written must be able to take effect (SW102, SW104, SW307)."""
 
+import json
 from collections.abc import Iterator
+from functools import lru_cache
 
 from swarm_presets.parts import each, leaves, workers
-from swarm_presets.positions import Leaf, Listing, Mapping, Node, Unknown, at, find, plain
+from swarm_presets.positions import Leaf, Listing, Mapping, Node, Path, Unknown, at, find, plain
 from swarm_presets.problems import Problem, problem, suggest
 from swarm_presets.shape import missing
 
+KEPT = 256  # schemas of outputs whose faults are remembered
 BUILT_IN_RULES = ("diagnose", "view")  # agent_core/runtime/expect.py
 _TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
@@ -43,16 +46,24 @@ def _output(worker: Mapping) -> Iterator[Problem]:
 
 
 def _by_its_own_rules(schema: Mapping) -> Iterator[Problem]:
-    """What JSON Schema itself does not allow; the library is imported where a preset has a schema."""
-    from jsonschema import Draft202012Validator
-
-    judge = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-    for error in judge.iter_errors(plain(schema)):
-        path = list(error.absolute_path)
+    """What JSON Schema itself does not allow."""
+    for path in _breaches(json.dumps(plain(schema))):
         node = find(schema, path)
         shown = f"`{path[-1]}`" if path else "this"
         message = f"{shown} is not as JSON Schema has it"
         yield problem("SW102", message, node.span.sized(1), "see JSON Schema, draft 2020-12")
+
+
+@lru_cache(maxsize=KEPT)
+def _breaches(text: str) -> tuple[Path, ...]:
+    """Paths to what is no JSON Schema; remembered, since many presets inherit one, and the judge is slow.
+
+    The library is imported where a preset has a schema.
+    """
+    from jsonschema import Draft202012Validator
+
+    judge = Draft202012Validator(Draft202012Validator.META_SCHEMA)
+    return tuple(tuple(error.absolute_path) for error in judge.iter_errors(json.loads(text)))
 
 
 def _json_schema(schema: Node) -> Iterator[Problem]:

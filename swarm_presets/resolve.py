@@ -79,6 +79,18 @@ class Documents:
             if document.layer == same[0].layer
         ]
 
+    def line(self, document: Document) -> list[Document]:
+        """The document and all that it extends, nearest first; empty where a parent is not there or a circle begins."""
+        found = [document]
+        for one in found:
+            for leaf in leaves(one.tree.get("extends")):
+                parent = self._lookup(leaf.text, one)
+                if parent is None or parent is document:
+                    return []
+                if parent not in found:
+                    found.append(parent)
+        return found
+
     def resolve(self, document: Document) -> Resolved:
         """The document over its parents, defaults filled in."""
         done = self._resolved.get(document)

@@ -93,16 +93,17 @@ class _TreeReader:
         self._left -= 1
         if depth > MAX_DEPTH or self._left < 0:
             raise _GivenUpError(problem("SW001", TOO_MUCH, self._span(node), _FLATTER))
-        if self._tagged(node):
-            return Unknown(self._span(node))
+        span = self._span(node)
+        if self._tagged(node, span):
+            return Unknown(span)
         if isinstance(node, yaml.ScalarNode):
-            return Leaf(_scalar(node), node.value, self._span(node))
+            return Leaf(_scalar(node), node.value, span)
         if isinstance(node, yaml.MappingNode):
-            return self._mapping(node, depth)
+            return self._mapping(node, span, depth)
         items = tuple(self.node(item, depth + 1) for item in node.value)
-        return Listing(items, self._span(node))
+        return Listing(items, span)
 
-    def _mapping(self, node: yaml.MappingNode, depth: int) -> Mapping:
+    def _mapping(self, node: yaml.MappingNode, whole: Span, depth: int) -> Mapping:
         entries: dict[str, Entry] = {}
         for key, value in node.value:
             span = self._span(key)
@@ -114,14 +115,14 @@ class _TreeReader:
                 self._add("SW002", f"duplicate key `{key.value}`", span, _ONCE)
             else:
                 entries[key.value] = Entry(span, self.node(value, depth + 1))
-        return Mapping(entries, self._span(node))
+        return Mapping(entries, whole)
 
-    def _tagged(self, node: yaml.Node) -> bool:
+    def _tagged(self, node: yaml.Node, span: Span) -> bool:
         if node.tag == ALIAS:
             return True  # told with the anchors
-        span = self._span(node)
-        written = self._source.line(span.line)[span.column - 1 :]
-        if node.tag in _PLAIN_TAGS and not _TAGGED.match(written):
+        line = self._source.line(span.line)
+        marked = "!" in line and _TAGGED.match(line, span.column - 1)
+        if node.tag in _PLAIN_TAGS and not marked:
             return False
         self._add("SW001", "tags such as `!name` are not used in presets", span, "remove it")
         return True
