@@ -12,7 +12,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct
 from agent_core.finance.trend import Trend
 from agent_core.finance.wyckoff import Diagnosis
-from agent_core.tools import series
+from agent_core.tools import notices, series
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.tools.wyckoff import phase_fields
@@ -127,6 +127,7 @@ def _fields(ctx: ToolContext, found: Series, result: Analysis) -> dict[str, obje
         "phase_note": _phase(ctx, window, result),
         "volume": _volume(found, result),
         "wyckoff": phase_fields(ctx, result.diagnosis, SIGNS),
+        "notice": notices.past(ctx.language),
     }
 
 

@@ -9,7 +9,7 @@ from agent_core.finance.bars import Bars
 from agent_core.finance.indicators import WARM_UP, Values
 from agent_core.finance.readings import Asked, Reading
 from agent_core.finance.sources.chain import Sources
-from agent_core.tools import series
+from agent_core.tools import notices, series
 from agent_core.tools.series import Series, dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -53,6 +53,7 @@ def indicator_tools(sources: Sources) -> list[ToolSpec]:
             "bars_before_window": len(history) - shown,
             "indicators": [_fields(one) for one in made],
             "note": series.joined(ctx, [found.note, _short(ctx, made, history)]),
+            "notice": notices.past(ctx.language),
         }
         return ToolOutput(dump(fields), _line(ctx, found, made))
 
