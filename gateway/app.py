@@ -1,5 +1,6 @@
 """The composition root: the only module that wires concrete objects. Their life is a matter of process.py."""
 
+import asyncio
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -31,6 +32,7 @@ from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
+from gateway.outside import outside_of
 from gateway.own_profiles import StoredProfiles
 from gateway.portfolio import StoredPortfolio
 from gateway.preset_news import PresetNews
@@ -46,6 +48,7 @@ from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.source_house import source_house
+from gateway.symbol_refresh import use_fetched
 from gateway.task_commands import Panel
 from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse, load_presets
@@ -86,6 +89,7 @@ class Core:
 async def build(settings: Settings) -> Core:
     """Open the database, take the engine role and wire the core. Raises DatabaseError, SettingsError."""
     settings.data_dir.mkdir(parents=True, exist_ok=True)
+    await asyncio.to_thread(use_fetched, settings)
     secret = settings.database
     url = url_of(secret.get_secret_value() if secret else None, settings.data_dir)
     db = await open_database(url)
@@ -146,6 +150,7 @@ def _equipment(settings: Settings, db: Database, clock: SystemClock) -> Equipmen
         knowledge=settings.knowledge_dir,
         book=StoredPortfolio(db),
         profiles=StoredProfiles(db),
+        outside=outside_of(settings, db),
     )
 
 

@@ -41,6 +41,8 @@ from gateway.settings_groups import Groups
 from gateway.settings_judge import judge
 from gateway.settings_models import Models
 from gateway.settings_retention import Retention
+from gateway.settings_tools import Tools
+from gateway.settings_trading import Trading
 from gateway.settings_yaml import Document
 
 
@@ -143,6 +145,8 @@ class Settings(Section):
     sessions: Sessions = Sessions()
     budgets: Budgets = Budgets()
     data: Data = Data()
+    trading: Trading = Trading()
+    tools: Tools = Tools()
     mcp: Mcp = Mcp()
     schedules: Annotated[tuple[object, ...], only([])] = ()
     engine: Engine = Engine()

@@ -28,6 +28,7 @@ from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
 from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
+from gateway.outside import Outside
 
 
 def _bundled() -> Sources:
@@ -39,7 +40,8 @@ class Equipment:
     """What the tools stand on. Without a part its tools say so: the list of tools is the same everywhere.
 
     `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
-    `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings.
+    `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings;
+    `outside`: the web, sent files, workspaces.
     """
 
     sources: Sources = field(default_factory=_bundled)
@@ -48,6 +50,7 @@ class Equipment:
     book: Portfolio | None = None
     profiles: OwnProfiles | None = None
     reports: Reports | None = None
+    outside: Outside = field(default_factory=Outside)
 
 
 def toolbox(given: Equipment | None = None) -> Registry:
@@ -74,6 +77,7 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *knowledge_tools(has.knowledge),
             *notes_tools(),
             *task_tools(),
+            *has.outside.tools(),
             compact,
             *foreign_tools(),
         ]
