@@ -10,14 +10,14 @@ In running text the longest name wins, from left to right, without overlaps. Cod
 the table lacks them (RCL-1, RCL-14); six digits that are an amount ("600000元") are no code.
 """
 
-import csv
-import io
 import re
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
-from importlib.resources import files
+from pathlib import Path
+
+from agent_core import symbols_file
 
 THEMES = frozenset(
     """
@@ -131,6 +131,7 @@ class _Index:
     spoken: _Names  # those, and the decoys
 
 
+_FETCHED: list[Path] = []  # the table that an operator has fetched, if any
 _NOTHING = Symbol("", "", "", "", "", ())  # what a decoy stands for
 
 
@@ -298,16 +299,39 @@ def _is_word(char: str) -> bool:
 
 @lru_cache(maxsize=1)
 def _index() -> _Index:
-    text = files("agent_core").joinpath("symbols.csv").read_text(encoding="utf-8")
     symbols: dict[str, Symbol] = {}
     aliases: list[_Alias] = []
-    for row in csv.DictReader(io.StringIO(text)):
+    for row in symbols_file.shipped():
         listed = tuple(filter(None, row.pop("aliases").split("|")))
         symbol = Symbol(**row, aliases=tuple(a.removeprefix("!") for a in listed))
         symbols[symbol.id] = symbol
         aliases.extend(_aliases(symbol, listed))
     decoys = [_Alias(word, word, exact=False, symbol=_NOTHING) for word in _DECOYS]
-    return _Index(symbols, _Names(aliases).by_name, _Names([*aliases, *decoys]))
+    added = [alias for table in _FETCHED for alias in _added(table, symbols)]
+    spoken = [alias for alias in added if symbols_file.is_spoken(alias.written)]
+    by_name = _Names([*aliases, *added]).by_name
+    return _Index(symbols, by_name, _Names([*aliases, *spoken, *decoys]))
+
+
+def _added(table: Path, symbols: dict[str, Symbol]) -> Iterator[_Alias]:
+    """The names of a fetched table's symbols, which it adds to `symbols`."""
+    for row in symbols_file.fetched(table):
+        if row["id"] not in symbols:
+            row.pop("source")
+            symbol = symbols[row["id"]] = Symbol(**row, aliases=())
+            yield from _aliases(symbol, tuple(f"!{n}" for n in (symbol.name, symbol.name_zh)))
+
+
+def use(table: Path) -> int:
+    """Add the symbols of a fetched table (symbols_file.py), in place of one that was added before.
+
+    Returns how many symbols there are now. Takes a while for a long table: use a thread where a loop runs. Raises
+    ValueError for a file that is none; the symbols are then as they were.
+    """
+    symbols_file.fetched(table)
+    _FETCHED[:] = [table]
+    _index.cache_clear()
+    return len(_index().symbols)
 
 
 def _own_names(held: Iterable[Symbol]) -> _Names:

@@ -32,6 +32,9 @@ from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
+from gateway.orders import OrderDesk
+from gateway.orders_house import order_desk, order_house
+from gateway.orders_keeper import OrderKeeper
 from gateway.outside import outside_of
 from gateway.own_profiles import StoredProfiles
 from gateway.portfolio import StoredPortfolio
@@ -47,7 +50,7 @@ from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
-from gateway.source_house import source_house
+from gateway.source_house import SourceHouse, source_house
 from gateway.symbol_refresh import use_fetched
 from gateway.task_commands import Panel
 from gateway.tasks import BackgroundTasks
@@ -84,6 +87,7 @@ class Core:
     turns: Turns
     decisions: Decisions
     tasks: BackgroundTasks
+    orders: OrderKeeper
 
 
 async def build(settings: Settings) -> Core:
@@ -117,12 +121,15 @@ class _Base:
     budgets: Budgets
     tasks: BackgroundTasks
     reader: Reader
+    orders: OrderDesk
 
 
 def _base(settings: Settings, db: Database) -> _Base:
     clock = SystemClock()
     channels = ChannelManager()
-    registry = toolbox(_equipment(settings, db, clock))
+    house = source_house(settings, clock, PriceCache(db))
+    orders = order_desk(settings, db, clock, house.prices)
+    registry = toolbox(_equipment(settings, db, house, orders))
     redactor = Redactor(settings.secrets())
     reader = Reader()
     return _Base(
@@ -138,11 +145,13 @@ def _base(settings: Settings, db: Database) -> _Base:
         _budgets(settings, clock),
         BackgroundTasks(db, clock, registry, redactor, SessionArchive(db)),
         reader,
+        orders,
     )
 
 
-def _equipment(settings: Settings, db: Database, clock: SystemClock) -> Equipment:
-    house = source_house(settings, clock, PriceCache(db))
+def _equipment(
+    settings: Settings, db: Database, house: SourceHouse, orders: OrderDesk
+) -> Equipment:
     return Equipment(
         sources=house.prices,
         reports=house.reports,
@@ -151,6 +160,7 @@ def _equipment(settings: Settings, db: Database, clock: SystemClock) -> Equipmen
         book=StoredPortfolio(db),
         profiles=StoredProfiles(db),
         outside=outside_of(settings, db),
+        orders=order_house(orders),
     )
 
 
@@ -167,6 +177,8 @@ def _wire(settings: Settings, db: Database) -> Core:
     runner = TurnRunner(turns, commands, timer.wake, memory.left, recaller)
     engine = LocalEngine(runner, max_running=settings.sessions.max_running)
     commands.busy = engine.busy
+    keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
+    base.orders.wake = keeper.wake
     base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
@@ -200,6 +212,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         turns,
         decisions,
         base.tasks,
+        keeper,
     )
 
 
@@ -216,6 +229,8 @@ def _commands(base: _Base) -> Commands:
         archives=base.channels.archives,
         pots=base.budgets.rules,
         tasks=Panel(base.registry, base.tasks.desk.where),
+        halt_file=base.orders.halt_file,
+        halted=lambda: base.orders.wake(),  # noqa: PLW0108 - who looks after orders is made later
     )
 
 

@@ -42,7 +42,7 @@ def source_house(settings: Settings, clock: Clock, store: SeriesStore | None) ->
             log.warning("source_not_made", extra={"source": name, "why": str(error)})
             continue
         guard = _guard(settings, kind, clock)
-        if hasattr(source, "bars"):
+        if kind.offers("bars"):
             prices.append(_price_source(settings, kind, source, guard, clock, store))
         reports.append(Guarded(source, guard, name))
     return SourceHouse(Sources(prices, clock), Reports(reports), made)

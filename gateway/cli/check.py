@@ -39,16 +39,21 @@ class Finding:
 
 def check(
     fix: Annotated[bool, typer.Option("--fix", help="Create folders, close open files.")] = False,
+    ask_sources: Annotated[
+        bool, typer.Option("--ask-sources", help="Ask each live data source for a price.")
+    ] = False,
     as_json: Json = False,
     config: Config = None,
 ) -> None:
-    """Check settings, presets, the data folder and the database. Exit 1 when there is a finding."""
-    raise typer.Exit(finish(lambda: report(config, fix=fix, as_json=as_json)))
+    """Check settings, presets, data sources, the data folder and the database. Exit 1 when there is a finding."""
+    raise typer.Exit(
+        finish(lambda: report(config, fix=fix, as_json=as_json, ask_sources=ask_sources))
+    )
 
 
-def report(config: Path | None, *, fix: bool, as_json: bool) -> int:
+def report(config: Path | None, *, fix: bool, as_json: bool, ask_sources: bool = False) -> int:
     """Print all findings; those that `fix` mended are told but do not count."""
-    found = list(findings(config))
+    found = list(findings(config, ask_sources=ask_sources))
     mended = [finding for finding in found if fix and finding.fix()]
     left = [finding for finding in found if finding not in mended]
     if as_json:
@@ -61,7 +66,7 @@ def report(config: Path | None, *, fix: bool, as_json: bool) -> int:
     return 1 if left else 0
 
 
-def findings(config: Path | None) -> Iterator[Finding]:
+def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Finding]:
     """All findings; without usable settings only theirs."""
     from gateway import preflight
 
@@ -79,6 +84,16 @@ def findings(config: Path | None) -> Iterator[Finding]:
     yield from _presets(settings)
     yield from _database(settings)
     yield from _platforms(settings)
+    yield from _sources(settings, ask=ask_sources)
+
+
+def _sources(settings: Settings, *, ask: bool) -> Iterator[Finding]:
+    """What is amiss with the data sources; nobody is asked unless `ask` says so."""
+    from gateway.clock import SystemClock
+    from gateway.source_check import source_problems
+
+    for problem in asyncio.run(source_problems(settings, SystemClock(), ask=ask)):
+        yield Finding(problem.key or "data.sources", problem)
 
 
 def _platforms(settings: Settings) -> Iterator[Finding]:

@@ -16,6 +16,7 @@ from gateway.cli import (
     presets,
     sessions,
     slack_manifest,
+    symbols,
     users,
 )
 from gateway.cli.options import Config, Json
@@ -36,6 +37,7 @@ app.add_typer(outbox.app, name="outbox")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(archive.app, name="archive")
 app.add_typer(memory.app, name="memory")
+app.add_typer(symbols.app, name="symbols")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("discord-invite")(discord_invite.discord_invite)

@@ -49,14 +49,24 @@ class SourceKind:
         """The first package of its client that is not installed, or None. Imports nothing."""
         return next((name for name in self.modules if find_spec(name) is None), None)
 
+    def offers(self, what: str) -> bool:
+        """Whether the source has a method: bars, fundamentals, filings, listing. Raises BrokenSource."""
+        return hasattr(self._class(), what)
+
     def build(self, clock: Clock, options: Mapping[str, Any]) -> Any:
         """The source. Raises BrokenSource."""
-        module, _, attribute = self.source.partition(":")
-        given = (clock,) if self.live else ()
+        made, given = self._class(), (clock,) if self.live else ()
         try:
-            return getattr(importlib.import_module(module), attribute)(*given, **options)
+            return made(*given, **options)
         except Exception as error:
-            message = f"data source {self.name}: cannot make {self.source} ({error})"
+            raise BrokenSource(f"data source {self.name}: cannot be made ({error})") from error
+
+    def _class(self) -> Any:
+        module, _, attribute = self.source.partition(":")
+        try:
+            return getattr(importlib.import_module(module), attribute)
+        except Exception as error:
+            message = f"data source {self.name}: cannot load {self.source} ({error})"
             raise BrokenSource(message) from error
 
 
