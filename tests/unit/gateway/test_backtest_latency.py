@@ -1,0 +1,72 @@
+"""Other chats are unaffected while backtests run: heavy work is done outside of the event loop (issue "Cost")."""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator
+
+import pytest
+
+from agent_core.finance import work
+from agent_core.finance.sources.bundled import SYMBOLS, BundledSource
+from agent_core.finance.sources.chain import Sources
+from agent_core.finance.strategies import Name
+from agent_core.tools.backtest import backtest_tools
+from agent_core.tools.spec import ToolContext, ToolOutput
+from gateway.db import Database
+from tests.house import House, Watch, on_sqlite
+
+pytestmark = pytest.mark.slow
+STRATEGIES: tuple[Name, ...] = ("donchian_breakout", "macd", "bollinger")
+BOUND_S = 0.05
+
+
+@pytest.fixture(autouse=True)
+async def worker() -> AsyncIterator[None]:
+    yield
+    await work.close()
+
+
+def p99(taken: list[float]) -> float:
+    return sorted(taken)[int(len(taken) * 0.99)]
+
+
+async def backtest(strategy: Name) -> ToolOutput:
+    """The whole tool on all that there is: prices, trades, figures, picture."""
+    (tool,) = backtest_tools(Sources([BundledSource()]))
+    ctx = ToolContext("telegram:1", "s", 1, "c1", "en", Watch())
+    args = {
+        "symbols": list(SYMBOLS), "strategy": strategy, "start": "2000", "end": "2013",
+        "walk_forward": 0.7,
+    }  # fmt: skip
+    return await tool.call(ctx, args)
+
+
+async def test_a_trivial_coroutine_is_never_held_up_for_long() -> None:
+    """How late a sleep of 2 ms ends: the lag of the event loop."""
+    await backtest("macd")  # the process has started, and has imported what it needs
+    running = asyncio.gather(*(backtest(name) for name in STRATEGIES))
+    late = []
+    while not running.done():
+        begin = time.perf_counter()
+        await asyncio.sleep(0.002)
+        late.append(time.perf_counter() - begin - 0.002)
+    assert len(await running) == 3
+    assert len(late) > 100, "the backtests took long enough to be felt"
+    assert p99(late) <= BOUND_S
+
+
+@on_sqlite
+async def test_a_trivial_turn_of_another_chat_stays_quick(db: Database) -> None:
+    """From the message to its answer, with the database; three backtests run all the while."""
+    async with House(db, lambda request: "fine") as house:
+        await house.ask("warm up")
+        await backtest("macd")
+        running = asyncio.gather(*(backtest(name) for name in STRATEGIES))
+        taken = []
+        while not running.done():
+            begin = time.perf_counter()
+            await house.ask("hello", author="2", chat="2")
+            taken.append(time.perf_counter() - begin)
+        await running
+    assert len(taken) >= 20
+    assert p99(taken) <= BOUND_S
