@@ -17,7 +17,7 @@ from swarm_presets.positions import Mapping
 from swarm_presets.problems import Problem, in_order
 from swarm_presets.references import Known
 from swarm_presets.resolve import Document, Documents
-from swarm_presets.unchanged import Made, Outside, Unchanged, outside_of
+from swarm_presets.unchanged import Made, Outside, Unchanged
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,8 +76,8 @@ def load_folder(
     where = [paths] if isinstance(paths, Path) else list(paths)
     reader = reader or Reader()
     documents = Documents(reader.documents(where, shipped=shipped))
-    known = Known(tools, models, acting, price, lead, redact)
-    desk = _Desk(documents, known, outside_of(known, schema_only=schema_only), reader.unchanged)
+    known = Known(tools, models, acting, price, lead, redact, sources)
+    desk = _Desk(documents, known, Outside.of(known, schema_only=schema_only), reader.unchanged)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}
     trees: dict[str, Mapping] = {}
@@ -134,16 +134,15 @@ class _Desk:
     def _made(self, document: Document) -> Made | _Wrong:
         if not document.readable:
             return _Wrong(document.problems)
-        schema_only = self.outside[-1]
         resolved = self.documents.resolve(document)
         later = check(resolved.tree, self.known, complete=resolved.complete)
         own = secret_meaning(document.tree, self.known)
         problems = [*document.problems, *resolved.problems, *later, *own]
         if not _wrong(problems):
-            problems += last_stage(resolved.tree, self.known, schema_only=schema_only)
+            problems += last_stage(resolved.tree, self.known, schema_only=self.outside.schema_only)
         if _wrong(problems):
             return _Wrong(problems)
-        runs = not is_abstract(resolved.tree) and not schema_only
+        runs = not is_abstract(resolved.tree) and not self.outside.schema_only
         team = compile_team(resolved.tree) if runs else None
         return Made(resolved.tree, tuple(problems), team)
 

@@ -14,7 +14,25 @@ from swarm_presets.problems import Problem
 from swarm_presets.references import Known
 from swarm_presets.resolve import Document
 
-Outside = tuple[frozenset[str], frozenset[str] | None, frozenset[str], frozenset[str], bool]
+
+@dataclass(frozen=True, slots=True)
+class Outside:
+    """What exists outside the presets, as far as it may change while a program runs, and how far the check goes."""
+
+    tools: frozenset[str]
+    models: frozenset[str] | None
+    acting: frozenset[str]
+    lead: frozenset[str]
+    sources: tuple[tuple[str, bool], ...] | None
+    schema_only: bool
+
+    @classmethod
+    def of(cls, known: Known, *, schema_only: bool) -> "Outside":
+        """What a check will ask for."""
+        sources = None if known.sources is None else tuple(sorted(known.sources.items()))
+        return cls(
+            known.tools, known.models, known.acting, known.lead, sources, schema_only=schema_only
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,11 +77,6 @@ class Unchanged:
     def over(self) -> None:
         """A reading is over: what it did not ask for is forgotten."""
         self._before, self._now = self._now, {}
-
-
-def outside_of(known: Known, *, schema_only: bool) -> Outside:
-    """What exists outside the presets, as far as it may change while a program runs."""
-    return known.tools, known.models, known.acting, known.lead, schema_only
 
 
 def _path(document: Document) -> str:
