@@ -2,8 +2,9 @@
 
 import asyncio
 import json
+import logging
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -14,8 +15,10 @@ from agent_core.tasks import NewTask, Task
 from agent_core.tools.spec import ToolFailure
 from gateway import task_rows
 from gateway.db import Database, settled
+from gateway.engine.fence import AWAY, PATIENCE_S, RETRY_S
 from gateway.redact import Redactor
 
+log = logging.getLogger(__name__)
 RUNNING = 3  # of one owner (BGT-5)
 QUEUED = 10  # further ones of one owner that may wait
 
@@ -47,7 +50,10 @@ class TaskDesk:
         redactor: Redactor,
         live: Mapping[str, Live],
         look: Callable[[], None],
+        sleep: Callable[[float], Awaitable[None]],
     ) -> None:
+        self._sleep = sleep
+        self._one_at_a_time = asyncio.Lock()
         self._db = db
         self._clock = clock
         self._redactor = redactor
@@ -64,8 +70,17 @@ class TaskDesk:
                 row = self._add(conn, new, args)
             return task_rows.seen(conn, row)
 
+        until = self._clock.monotonic() + PATIENCE_S
         try:
-            return await settled(self._db, work)
+            while True:  # a call has one task, so it may be tried again
+                try:
+                    async with self._one_at_a_time:  # else two could take the last place
+                        return await settled(self._db, work)
+                except AWAY as e:
+                    if self._clock.monotonic() > until:
+                        raise
+                    log.warning("database_wait", extra={"call": new.call_id, "reason": str(e)})
+                await self._sleep(RETRY_S)
         finally:
             self.look()
 

@@ -84,7 +84,10 @@ def add(
         as_of=new.as_of.isoformat() if new.as_of else "",
         max_age=new.max_age,
         sources=None if new.sources is None else ",".join(new.sources),
+        state="running" if running else "queued",
+        attempts=int(running),
         created_at=now,
+        started_at=now if running else None,
     )
     return conn.execute(insert(_TASK).returning(_TASK), row.model_dump()).one()
 
@@ -149,6 +152,18 @@ def end(
     here = (_TASK.c.id == task_id, _TASK.c.state == "running")
     ended = conn.execute(update(_TASK).where(*here).values(values).returning(_TASK.c.id))
     return ended.first() is not None
+
+
+def untold(conn: Connection, task_id: str) -> tuple[str, str] | None:
+    """(conversation, person) where news of this task waits, None where there is none.
+
+    After an end that went through unseen there is some; after a cancellation, or once its owner was forgotten, none,
+    and nothing is kept of it.
+    """
+    ended = (_TASK.c.ended_at.is_not(None), _TASK.c.told_at.is_(None))
+    query = select(_TASK.c.conversation_id, _TASK.c.author).where(_TASK.c.id == task_id, *ended)
+    row = conn.execute(query).first()
+    return None if row is None else (row.conversation_id, row.author)
 
 
 def cancel(conn: Connection, task_id: str, now: dt.datetime) -> bool:

@@ -38,6 +38,7 @@ LONGEST_S = 3_600.0  # for a tool that keeps its own deadline
 KEPT = dt.timedelta(hours=24)  # BGT-5
 EVERY_S = 3_600.0  # between two looks for what is older
 RETRY_S = 5.0
+STOP_S = 5.0  # for a tool that does not end when it is told to
 SAVE_S = 1.0  # between two times that the progress of a task is stored
 DETAIL_CHARS = 200
 
@@ -70,9 +71,9 @@ class BackgroundTasks:
         self.wake: Callable[[str, str], None] = lambda _lane, _person: None
         self._saving: set[asyncio.Task[None]] = set()
         self._changed = asyncio.Event()
-        self._stopping = False
+        self._looking = False
         self._live: dict[str, Live] = {}
-        self.desk = TaskDesk(db, clock, redactor, self._live, self._changed.set)
+        self.desk = TaskDesk(db, clock, redactor, self._live, self._changed.set, sleep)
         self._task: asyncio.Task[None] | None = None
 
     # The loop -----------------------------------------------------------------------------------------
@@ -80,21 +81,20 @@ class BackgroundTasks:
     async def start(self) -> None:
         """Take up what an earlier process left, then start what may start."""
         await self._take_back(counted=True)
+        self._changed.set()
         self._task = asyncio.create_task(self._run(), name="background-tasks")
 
     async def stop(self) -> None:
         """End at once: what runs is cut off, and left for the next start as far as it may run again."""
-        self._stopping = True
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
         tasks = [live.task for live in self._live.values() if live.task is not None]
-        for live in self._live.values():
-            if live.task is not None and not live.ending:
-                live.task.cancel()
+        for task in tasks:
+            task.cancel()  # an end that is being committed is waited for
         if tasks or self._saving:
-            await asyncio.wait([*tasks, *self._saving])
+            await asyncio.wait([*tasks, *self._saving], timeout=STOP_S)
         if tasks:
             try:
                 await self._take_back(counted=False)
@@ -104,7 +104,7 @@ class BackgroundTasks:
     @property
     def busy(self) -> bool:
         """Whether a task runs, or something is to be looked at."""
-        return bool(self._live) or self._changed.is_set()
+        return bool(self._live) or self._looking or self._changed.is_set()
 
     async def _take_back(self, *, counted: bool) -> None:
         """What ran when its process ended waits again, or is interrupted and told of. `counted`: it was no good end."""
@@ -141,6 +141,7 @@ class BackgroundTasks:
     async def _run(self) -> None:
         evict_at = -math.inf
         while True:
+            self._looking = True
             self._changed.clear()
             wait = EVERY_S
             try:
@@ -152,6 +153,7 @@ class BackgroundTasks:
             except Exception:  # mostly the database is away; the rows stay as they are
                 log.exception("tasks_wait")
                 wait = RETRY_S
+            self._looking = False
             await self._pause(wait)
 
     async def _round(self) -> None:
@@ -268,7 +270,7 @@ class BackgroundTasks:
                 error=done.error,
                 meta=clean.meta,
             ):
-                return None  # cancelled, or its owner was forgotten: nothing is kept of it
+                return task_rows.untold(conn, row.id)
             stored = task_rows.by_id(conn, row.id) or row  # /forget may have moved its session
             for blob in blobs:
                 add_blob(conn, owner=row.owner, session_id=stored.session_id, blob=blob, now=now)
@@ -279,8 +281,6 @@ class BackgroundTasks:
                 woken = await settled(self._db, work)
             except AWAY as e:
                 log.warning("task_waits_for_database", extra={"task": row.id, "reason": str(e)})
-                if self._stopping:
-                    return  # its row says that it runs: the next start takes it up
                 await self._sleep(RETRY_S)
             else:
                 break

@@ -31,6 +31,7 @@ from gateway.intake import Intake
 from gateway.learning import Learning, learner
 from gateway.model_house import ModelHouse
 from gateway.notes import SessionNotes
+from gateway.paid_model import paying
 from gateway.portfolio import StoredPortfolio
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
@@ -182,7 +183,12 @@ class House:
         )
         self.teacher = teacher
         self.learning = Learning(
-            db, self.clock, learner(db, self.clock, Redactor()), self._teachers, self._nap
+            db,
+            self.clock,
+            learner(db, self.clock, Redactor()),
+            self._teachers,
+            self._nap,
+            paid=paying(db, self.budgets),
         )
         self.indexer = RecallIndexer(db)
         memory = Remembering(self.learning, self.indexer)
@@ -236,6 +242,10 @@ class House:
         woken = asyncio.Event()
         self._rests.append((self.clock.seconds + seconds, woken))
         await woken.wait()
+
+    async def resting(self, seconds: float) -> None:
+        """Until somebody who always sleeps does so for this long."""
+        await until(lambda: any(at == self.clock.seconds + seconds for at, _ in self._rests))
 
     async def waiting(self) -> None:
         """Until somebody sleeps."""

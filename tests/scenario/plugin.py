@@ -58,6 +58,28 @@ async def slow_look(ctx: ToolContext, label: str) -> ToolOutput:
     """
     await _trace("looks", label)
     return ToolOutput(f"seen {label}")
+
+
+@tool(title={"en": "Long look", "zh": "久查"}, background=True)
+async def long_look(ctx: ToolContext, label: str) -> ToolOutput:
+    """Look something up in the background.
+
+    Args:
+        label: What to look for.
+    """
+    await _trace("long_looks", label)
+    return ToolOutput(f"seen {label}", f"seen {label}")
+
+
+@tool(title={"en": "Long order", "zh": "久单"}, background=True, idempotent=False)
+async def long_order(ctx: ToolContext, label: str) -> ToolOutput:
+    """Place an order in the background.
+
+    Args:
+        label: What it is for.
+    """
+    await _trace("long_orders", label)
+    return ToolOutput(f"ordered {label}")
 '''
 
 PRESET = """
@@ -68,7 +90,7 @@ description: A lead with a helper.
 supervisor:
   role: Lead
   prompt: You lead.
-  tools: [place_order, slow_look, pay, ask_user]
+  tools: [place_order, slow_look, long_look, long_order, pay, ask_user]
   limits: {time: 5m, tool_timeout: 60s, tool_rounds: 10}
 agents:
   helper:
@@ -84,6 +106,8 @@ ENTRY_POINTS = """[swarmgate.tools]
 place_order = scenario_tools:place_order
 pay = scenario_tools:pay
 slow_look = scenario_tools:slow_look
+long_look = scenario_tools:long_look
+long_order = scenario_tools:long_order
 """
 
 
@@ -108,6 +132,6 @@ class Plugin:
         (self.folder / "hold").unlink(missing_ok=True)
 
     def traces(self, file: str) -> list[str]:
-        """The labels of all calls that began, of `orders`, `looks` or `payments`."""
+        """The labels of all calls that began, of `orders`, `looks`, `payments`, `long_looks` or `long_orders`."""
         path = self.folder / file
         return path.read_text().split("\n")[:-1] if path.exists() else []
