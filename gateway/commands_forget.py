@@ -14,6 +14,7 @@ from gateway.commands_memory import sight
 from gateway.draft import Draft
 from gateway.tables import Inbox, Outbox
 from gateway.texts import say
+from gateway.workspaces import Workspaces
 
 if TYPE_CHECKING:
     from gateway.commands import Asked
@@ -37,11 +38,11 @@ class Done:
     wake: tuple[tuple[str, str], ...] = ()
 
 
-def run(conn: Connection, asked: "Asked") -> Done:
+def run(conn: Connection, asked: "Asked", workspaces: Workspaces) -> Done:
     """/forget: asks first; /forget everything: does it."""
     wanted = asked.route.rest.lower()
     if wanted in _EVERYTHING:
-        report = _erase(conn, asked)
+        report = _erase(conn, asked, workspaces)
         return Done(told(report, asked), wake=report.wake)
     if wanted:
         return Done(say("how_to", asked.language, use=say("use_forget", asked.language)))
@@ -72,7 +73,7 @@ def _question(conn: Connection, asked: "Asked") -> Draft:
     )
 
 
-def pressed(conn: Connection, asked: "Asked") -> Done:
+def pressed(conn: Connection, asked: "Asked", workspaces: Workspaces) -> Done:
     """A press of the question's buttons: by who asked, once, in time."""
     number, _, answer = asked.route.rest.partition(":")
     question = _open(conn, asked, number)
@@ -80,7 +81,7 @@ def pressed(conn: Connection, asked: "Asked") -> Done:
         return Done(question)
     wake: tuple[tuple[str, str], ...] = ()
     if answer == "yes":
-        report = _erase(conn, asked)
+        report = _erase(conn, asked, workspaces)
         said, wake = told(report, asked), report.wake
     else:
         said = say("forget_kept", asked.language)
@@ -110,10 +111,12 @@ def _open(conn: Connection, asked: "Asked", number: str) -> int | str:
     return row_id
 
 
-def _erase(conn: Connection, asked: "Asked") -> forget.Report:
+def _erase(conn: Connection, asked: "Asked", workspaces: Workspaces) -> forget.Report:
     if not asked.lane.private:
         return forget.memories_of_group(conn, asked.person, asked.lane.id)
-    return forget.everything(conn, asked.person, asked.now, keep_row=asked.row_id)
+    return forget.everything(
+        conn, asked.person, asked.now, keep_row=asked.row_id, workspaces=workspaces
+    )
 
 
 def told(report: forget.Report, asked: "Asked") -> str:

@@ -30,6 +30,7 @@ from gateway.tables import (
     Schedule,
 )
 from gateway.tables_tasks import TaskRow
+from gateway.workspaces import Workspaces
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
@@ -88,11 +89,19 @@ def identities(conn: Connection, person: str) -> tuple[str, ...]:
     return (principal, *conn.execute(query.order_by(_LINK.c.person_id)).scalars())
 
 
-def everything(conn: Connection, person: str, now: dt.datetime, *, keep_row: int = 0) -> Report:
+def everything(
+    conn: Connection,
+    person: str,
+    now: dt.datetime,
+    *,
+    keep_row: int = 0,
+    workspaces: Workspaces | None = None,
+) -> Report:
     """Erase a person, with all identities linked to theirs. Never commits.
 
     `keep_row` is the inbox row that asked for it: it and messages behind it are not touched. A turn of theirs that runs
-    is fenced: it writes nothing more.
+    is fenced: it writes nothing more. Files of `workspaces` go before the commit: where that fails, erasing is asked
+    for again and finds fewer, while a commit without them could leave files that nobody knows of.
     """
     core.overwrite(conn)
     who = identities(conn, person)
@@ -114,6 +123,10 @@ def everything(conn: Connection, person: str, now: dt.datetime, *, keep_row: int
     core.merge_index(conn)
     conn.execute(update(_PERSON).where(_PERSON.c.id.in_(who)).values(name=""))
     after = _counted(conn, who, gone, sessions.turns, mine)
+    if workspaces is not None:
+        before["workspace"] = workspaces.count(who)
+        workspaces.remove(who)
+        after["workspace"] = workspaces.count(who)
     return Report(who[0], before, after, wake)
 
 

@@ -44,6 +44,7 @@ from gateway.settings import Settings
 from gateway.tables import InboxStatus
 from gateway.texts import say
 from gateway.waiting import AskingLanes
+from gateway.workspaces import workspaces_of
 
 log = logging.getLogger(__name__)
 MAX_CHARS = 100_000
@@ -248,7 +249,7 @@ class Intake:
             taken.decided = self._decisions.command(conn, asked)
             text = taken.decided.said
         elif asked.route.name == "forget":
-            done = commands_forget.run(conn, asked)
+            done = commands_forget.run(conn, asked, workspaces_of(self._settings))
             text, taken.others = done.said, done.wake
         else:
             text = self._commands.run(conn, asked)
@@ -278,7 +279,7 @@ class Intake:
             taken.toast = task_commands.pressed(conn, asked, self._settings.access)
             return ""
         if asked.route.name == "forget":
-            done = commands_forget.pressed(conn, asked)
+            done = commands_forget.pressed(conn, asked, workspaces_of(self._settings))
             taken.toast, taken.others = done.said, done.wake
             taken.decided = Outcome(taken.toast, letters=done.letters)
             return ""

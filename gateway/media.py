@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from agent_core.errors import ModelError
 from agent_core.ports import ModelInfo, NewBlob, Transcriber
 from agent_core.storage.statements import blob_id
+from agent_core.tools.document_text import is_readable
 from agent_core.types import Block, Image, Text
 from channels.base import CanDownload, Channel
 from channels.errors import Refused, UnknownChannel
@@ -29,6 +30,8 @@ MAX_FILES = 10
 MAX_BYTES = 20 * 2**20  # what Telegram lets a bot fetch; the smallest limit of the platforms
 FETCH_S = 60.0  # for one file
 AT_ONCE = 3  # files in memory at a time
+READ_LATER = "read_document reads it, where you have that tool"
+UNREAD = "its content cannot be read here"
 _MEGA = 2**20
 
 
@@ -126,7 +129,8 @@ class Media:
             if text is not None and text.strip():
                 return Found(line, (Text(text),), blob=blob)
             return Found(f"{line}: {'it is empty' if text is not None else 'no text'}", blob=blob)
-        return Found(f"{line}: its content cannot be read here", blob=blob)
+        said = READ_LATER if is_readable(file.name, file.media_type) else UNREAD
+        return Found(f"{line}: {said}", blob=blob)
 
     async def _listen(self, file: Attachment, data: bytes, blob: NewBlob) -> Found:
         line = _line(file)

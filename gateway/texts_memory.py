@@ -146,6 +146,7 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forget_report_notes": ("report conclusions: {n}", "{n} 条报告结论"),
     "forget_traces": ("trace events: {n}", "{n} 条运行记录"),
     "forget_files": ("files: {n}", "{n} 个文件"),
+    "forget_workspace": ("files in the workspace: {n}", "工作区中的 {n} 个文件"),
     "forget_sessions": ("conversations: {n}", "{n} 个对话"),
     "forget_messages": ("messages: {n}", "{n} 条消息"),
     "forget_checkpoints": ("checkpoints: {n}", "{n} 个检查点"),

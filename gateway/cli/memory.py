@@ -216,8 +216,11 @@ def _removed(conn: "Connection", owner: str, memory: int) -> int:
 def _forget_all(config: Path | None, user: str, *, as_json: bool) -> int:
     from gateway.cli.admin import transact
     from gateway.forget import everything
+    from gateway.workspaces import workspaces_of
 
-    report = transact(settings_for(config), lambda conn: everything(conn, user, _now()))
+    settings = settings_for(config)
+    files = workspaces_of(settings)
+    report = transact(settings, lambda conn: everything(conn, user, _now(), workspaces=files))
     rows = [
         {"id": name, "removed": count - report.after[name], "left": report.after[name]}
         for name, count in report.before.items()
