@@ -105,7 +105,10 @@ class Order:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """What a broker says of an order. A filled one has a price, a day and a fee in the order's currency."""
+    """What a broker says of an order. A filled one has a price, a day and a fee in the order's currency.
+
+    `quantity` is what was filled where that is not the whole order, which is over then all the same (None: the whole).
+    """
 
     status: OrderStatus
     price: float | None = None
@@ -113,6 +116,7 @@ class Report:
     fee: float = 0.0
     note: str = ""
     ref: str = ""
+    quantity: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

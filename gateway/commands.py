@@ -6,6 +6,7 @@ Each returns the text of its answer; those of the lane run inside the lane's tra
 import datetime as dt
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from zoneinfo import ZoneInfo
 
 from sqlalchemy import Connection, update
@@ -17,6 +18,7 @@ from gateway import (
     commands_archive,
     commands_budget,
     commands_context,
+    commands_halt,
     commands_link,
     commands_memory,
     commands_remind,
@@ -58,6 +60,7 @@ MENU = (
         "why",
         "compact",
         "archive",
+        "halt",
         "approve",
         "deny",
         "help",
@@ -101,6 +104,8 @@ class Commands:
     archives: Callable[[Address], bool] = lambda _: False
     pots: Rules = field(default_factory=Rules)
     tasks: Panel | None = None
+    halt_file: Path | None = None
+    halted: Callable[[], None] = lambda: None
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -120,6 +125,7 @@ class Commands:
             **commands_memory.handlers(),
             **commands_usage.handlers(),
             **commands_budget.handlers(self.pots, self._own_pots),
+            **commands_halt.handlers(self.access, self.halt_file, self.halted),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:

@@ -8,7 +8,9 @@ from channels.types import Kind
 
 # These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3); who wants to be forgotten need not
 # wait for an answer first, and who waits for a pot may look what is in it.
-AT_ONCE = frozenset({"start", "help", "stop", "status", "approve", "deny", "forget", "budget"})
+AT_ONCE = frozenset(
+    {"start", "help", "stop", "halt", "status", "approve", "deny", "forget", "budget"}
+)
 IN_LANE = frozenset(
     {
         "new",

@@ -7,6 +7,7 @@ from gateway import (
     texts_memory,
     texts_session,
     texts_tasks,
+    texts_trading,
     texts_usage,
 )
 from gateway.identity import Language
@@ -145,6 +146,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 _TEXTS |= texts_session.TEXTS | texts_archive.TEXTS | texts_usage.TEXTS | texts_context.TEXTS
 _TEXTS |= texts_memory.TEXTS | texts_budget.TEXTS | texts_tasks.TEXTS
+_TEXTS |= texts_trading.TEXTS
 
 
 def has(code: str) -> bool:

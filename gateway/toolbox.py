@@ -28,6 +28,7 @@ from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
 from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
+from gateway.orders_house import OrderHouse
 from gateway.outside import Outside
 
 
@@ -41,7 +42,7 @@ class Equipment:
 
     `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
     `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings;
-    `outside`: the web, sent files, workspaces.
+    `outside`: the web, sent files, workspaces; `orders`: books and orders.
     """
 
     sources: Sources = field(default_factory=_bundled)
@@ -51,6 +52,7 @@ class Equipment:
     profiles: OwnProfiles | None = None
     reports: Reports | None = None
     outside: Outside = field(default_factory=Outside)
+    orders: OrderHouse = field(default_factory=OrderHouse)
 
 
 def toolbox(given: Equipment | None = None) -> Registry:
@@ -78,6 +80,7 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *notes_tools(),
             *task_tools(),
             *has.outside.tools(),
+            *has.orders.tools(has.sources),
             compact,
             *foreign_tools(),
         ]

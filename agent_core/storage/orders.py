@@ -74,6 +74,8 @@ def move(conn: Connection, order: Order, report: Report, at: dt.datetime) -> Ord
     if report.status == "filled":
         values |= {"fill_price": report.price, "filled_on": report.day, "fee": report.fee}
         values["filled_at"] = at
+        if report.quantity is not None:
+            values["quantity"] = report.quantity
     still = (_ORDER.c.id == order.id, _ORDER.c.status.in_(UNDONE))
     moved = conn.execute(update(_ORDER).where(*still).values(**values)).rowcount
     return _find(conn, _ORDER.c.id == order.id) if moved else None

@@ -54,7 +54,7 @@ def portfolio_tools(
         benchmark: str | None = None,
         share_here: bool = False,
     ) -> ToolOutput:
-        """The person's own positions, cash, gains, open orders, last trades and a chart (view); or the risks (diagnose).
+        """The person's own positions, cash, gains, open orders, last trades, a chart (view); or the risks (diagnose).
 
         diagnose: concentration, volatility, drawdown, correlation, beta. Play money is never added to own money.
 
