@@ -13,7 +13,7 @@ from swarm_presets.meaning import meaning
 from swarm_presets.meaning_flow import flow_meaning
 from swarm_presets.meaning_inputs import input_meaning
 from swarm_presets.meaning_memory import memory_meaning
-from swarm_presets.meaning_money import money_meaning
+from swarm_presets.meaning_money import idle_pots, money_meaning
 from swarm_presets.meaning_words import word_meaning
 from swarm_presets.positions import Leaf, Mapping, at
 from swarm_presets.problems import Problem
@@ -43,6 +43,7 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     if not is_abstract(tree):
         places = {(p.file, p.line, p.column) for p in unknown}
         yield from memory_meaning(tree)
+        yield from idle_pots(tree)
         yield from (p for p in meaning(tree) if (p.file, p.line, p.column) not in places)
         yield from (p for p in word_meaning(tree) if (p.file, p.line, p.column) not in places)
 

@@ -1,6 +1,7 @@
 """Money and consent: what acts needs an approval, and what may run must fit its pots.
 
-SW302 (no approval), SW303 and SW304 (more than a pot has), SW310 (a tool of the supervisor's alone).
+SW302 (no approval), SW303 and SW304 (more than a pot has), SW309 (no effect), SW310 (a tool of the supervisor's
+alone).
 """
 
 from collections.abc import Iterator
@@ -14,6 +15,7 @@ from swarm_presets.problems import Problem, problem
 from swarm_presets.references import Known
 from swarm_presets.scalars import seconds, tokens
 
+_SWITCH = "fallback_model"
 POTS = ("run", "user_day", "user_month", "channel_day", "day", "month")
 
 
@@ -113,6 +115,25 @@ def _run_time(tree: Mapping) -> Iterator[Problem]:
         if time and seconds(time.text) > seconds(pot.text):
             message = f"`time` {time.text} is longer than the run's {pot.text}"
             yield problem("SW303", message, time.span, f"at most `{pot.text}`")
+
+
+def idle_pots(tree: Mapping) -> Iterator[Problem]:
+    """SW309: what is said about a pot that has no size, and a model for calls that no pot hands over."""
+    for name in POTS:
+        pot = at(tree, "budgets", name)
+        if not isinstance(pot, Mapping):
+            continue
+        sized = any(key in pot.entries for key in ("usd", "tokens", "runs"))
+        for key in ("warn_at", "on_exceeded", "fallback_model"):
+            if key in pot.entries and not sized:
+                message = f"`{key}` of the pot `{name}` would have no effect: the pot has no size"
+                cure = "add `usd` or `tokens`, or remove it"
+                yield problem("SW309", message, pot.entries[key].key, cure)
+        action = _leaf(pot.get("on_exceeded"))
+        if sized and "fallback_model" in pot.entries and (not action or action.text != _SWITCH):
+            message = f"`fallback_model` of the pot `{name}` would have no effect"
+            cure = f"add `on_exceeded: {_SWITCH}`, or remove it"
+            yield problem("SW309", message, pot.entries["fallback_model"].key, cure)
 
 
 def _leaf(node: Node | None) -> Leaf | None:

@@ -62,7 +62,7 @@ def results(desk_rows: object) -> dict[str, ToolResult]:
 @on_sqlite
 @pytest.mark.parametrize("how", ["hang", "break"])
 async def test_a_write_that_was_cut_off_has_an_unknown_outcome(db: Database, how: str) -> None:
-    """Defect 26: it is stopped where it can be, and never called a plain failure."""
+    """SUB-15, defect 26: it is stopped where it can be, and never called a plain failure."""
     desk = Desk(db, [Answer(calls=(call("write", how=how),)), "I shall look"])
     desk.tools = Writing()
     await desk.ask("go", team(agent(tools=TOOLS)))
