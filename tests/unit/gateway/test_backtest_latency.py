@@ -57,16 +57,24 @@ async def test_a_trivial_coroutine_is_never_held_up_for_long() -> None:
 
 @on_sqlite
 async def test_a_trivial_turn_of_another_chat_stays_quick(db: Database) -> None:
-    """From the message to its answer, with the database; three backtests run all the while."""
+    """From the message to its answer, with the database; three backtests run all the while.
+
+    On a machine that is busy with other things, quiet turns are slow too: then twice their time is the bound.
+    """
+
+    async def turn() -> float:
+        begin = time.perf_counter()
+        await house.ask("hello", author="2", chat="2")
+        return time.perf_counter() - begin
+
     async with House(db, lambda request: "fine") as house:
-        await house.ask("warm up")
         await backtest("macd")
+        quiet = [await turn() for _ in range(50)]
         running = asyncio.gather(*(backtest(name) for name in STRATEGIES))
-        taken = []
+        busy = []
         while not running.done():
-            begin = time.perf_counter()
-            await house.ask("hello", author="2", chat="2")
-            taken.append(time.perf_counter() - begin)
+            busy.append(await turn())
         await running
-    assert len(taken) >= 20
-    assert p99(taken) <= BOUND_S
+        quiet += [await turn() for _ in range(50)]
+    assert len(busy) >= 20
+    assert p99(busy) <= max(BOUND_S, 2 * p99(quiet))
