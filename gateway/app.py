@@ -37,6 +37,7 @@ from gateway.orders_house import order_desk, order_house
 from gateway.orders_keeper import OrderKeeper
 from gateway.outside import outside_of
 from gateway.own_profiles import StoredProfiles
+from gateway.paid_model import paying
 from gateway.portfolio import StoredPortfolio
 from gateway.preset_news import PresetNews
 from gateway.preset_watch import PresetWatch
@@ -273,8 +274,9 @@ def _remembering(base: _Base) -> Remembering:
     settings, db, clock = base.settings, base.db, base.clock
     on = settings.memory.enabled
     taught_by = teachers(base.models, settings.models.fallback) if on else nobody
+    paid = paying(db, base.budgets)
     return Remembering(
-        Learning(db, clock, learner(db, clock, base.redactor), taught_by),
+        Learning(db, clock, learner(db, clock, base.redactor), taught_by, paid=paid),
         RecallIndexer(db) if on else None,
         MemoryUpkeep(db, clock) if settings.memory.keeps_order else None,
     )

@@ -29,6 +29,7 @@ from gateway.engine.begin import Begun
 from gateway.learning_jobs import is_current, material_of, put_session
 from gateway.model_house import DEMO, ModelHouse
 from gateway.notes import topic_of
+from gateway.paid_model import NoRoom, give_back
 from gateway.redact import Redactor
 from gateway.tables import Conversation
 
@@ -43,6 +44,13 @@ CATCH_UP = 500  # newest turns that a start looks at
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 Models = Callable[[], Awaitable[tuple[Model, Model] | None]]
+Paid = Callable[[Model, Job], Model]
+
+
+def free(model: Model, job: Job) -> Model:
+    """Where nothing is limited."""
+    del job
+    return model
 
 
 def learner(db: Database, clock: Clock, redactor: Redactor) -> Learner:
@@ -77,7 +85,10 @@ class _Idle:
 
 
 class Learning:
-    """The task that learns. `models` gives who extracts and who compares; None: no model is there to learn with."""
+    """The task that learns. `models` gives who extracts and who compares; None: no model is there to learn with.
+
+    `paid` makes a job's calls be paid by its owner; a job for which a pot has no room waits until that begins anew.
+    """
 
     def __init__(
         self,
@@ -87,8 +98,10 @@ class Learning:
         models: Models,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         *,
+        paid: Paid = free,
         idle_s: float = IDLE_S,
     ) -> None:
+        self._paid = paid
         self._db = db
         self._clock = clock
         self._learner = work
@@ -103,6 +116,7 @@ class Learning:
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
+        await self._db.write(give_back)
         self._idle |= await self._db.read(self._unread)
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")
@@ -219,6 +233,9 @@ class Learning:
             told = await self._learn(job)
         except _Forgotten:
             log.debug("learning_dropped", extra={"job": job.kind, "id": job.id})
+        except NoRoom as e:
+            log.info("learning_lacks_room", extra={"job": job.kind, "reason": str(e)})
+            await self._put_off(job, e.until)
         except ModelError as e:
             log.info("learning_put_off", extra={"job": job.kind, "reason": str(e)})
             await self._put_off(job)
@@ -234,7 +251,7 @@ class Learning:
         if models is None:
             await self._db.write(done)
             return "no provider"
-        model, judge = models
+        model, judge = (self._paid(model, job) for model in models)
         if job.kind == "compare":
             return await self._learner.compare(job, judge, done=done)
         if job.kind == "refresh":
@@ -244,13 +261,13 @@ class Learning:
             material, model, judge=judge, refresh=bool(job.body.get("layers", True)), done=done
         )
 
-    async def _put_off(self, job: Job) -> None:
+    async def _put_off(self, job: Job, until: dt.datetime | None = None) -> None:
         if job.attempts + 1 >= ATTEMPTS:
             log.warning("learning_given_up", extra={"job": job.kind, "id": job.id})
             await self._db.write(partial(_finish, job))
             return
         wait = min(RETRY_S * 2**job.attempts, LONGEST_RETRY_S)
-        at = self._clock.now() + dt.timedelta(seconds=wait)
+        at = until or self._clock.now() + dt.timedelta(seconds=wait)
         await self._db.write(lambda conn: pending.later(conn, job, at))
 
     async def _pause(self, seconds: float | None) -> None:

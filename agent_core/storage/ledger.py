@@ -232,6 +232,12 @@ def holds_of(conn: Connection, turn_id: int) -> dict[str, Hold]:
     return {row.session_id: _hold(row) for row in conn.execute(_HOLDS, {"turn": turn_id})}
 
 
+def holds_beside_turns(conn: Connection) -> list[tuple[int, Hold]]:
+    """What calls that belong to no turn have set aside: the number that stands for a turn's id is below 0."""
+    found = conn.execute(select(_HOLD).where(_HOLD.c.turn_id < 0))
+    return [(row.turn_id, _hold(row)) for row in found]
+
+
 def drop_holds(conn: Connection, turn_id: int) -> list[Hold]:
     """The holds of a turn, which are no more; what they set aside is for the caller to give back."""
     return [_hold(row) for row in conn.execute(_DROP, {"turn": turn_id})]

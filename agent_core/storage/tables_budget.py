@@ -42,7 +42,8 @@ class BudgetHold(SQLModel, table=True):
     """What the next or running model call of one session has set aside, while its turn lasts.
 
     There is one for each session of a turn: that is the key which a call that is made again carries. `n` rises with
-    each change, so that a transaction that is tried again changes nothing twice. `pots`: ids of BudgetPot, in order.
+    each change, so that a transaction that is tried again changes nothing twice. `pots`: ids of BudgetPot, in order. A
+    `turn_id` below 0 stands for a job beside all turns.
     """
 
     __tablename__ = "budget_hold"  # pyright: ignore[reportAssignmentType]
