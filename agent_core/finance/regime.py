@@ -65,9 +65,14 @@ def equal_weight(members: Sequence[Bars]) -> Index:
     return Index(tuple(days), tuple(levels))
 
 
+def recent(bars: Bars) -> Bars:
+    """The bars that count for a regime."""
+    return bars.rows(len(bars) - LOOK_BACK, len(bars))
+
+
 def judge(members: Sequence[Bars]) -> Regime:
     """The regime of one or more members at their last day."""
-    members = [bars.rows(len(bars) - LOOK_BACK, len(bars)) for bars in members]
+    members = [recent(bars) for bars in members]
     levels = equal_weight(members).levels
     averages = [(indicators.sma(levels, n) or [None])[-1] for n in (20, 50)]
     volatility, rank = _volatility(levels)

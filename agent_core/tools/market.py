@@ -163,24 +163,36 @@ def _overview(sources: Sources) -> ToolSpec:
     async def get_market_overview(ctx: ToolContext, symbols: list[str] | None = None) -> ToolOutput:
         """Last close, day change and returns over 1 month, 3 months and 1 year of several symbols side by side.
 
-        Without symbols: every symbol of the bundled data. Returns are null where the data is too short.
+        Without symbols: the first 12 with data. Returns are null where the data is too short.
 
         Args:
             symbols: Codes or names in English or Chinese, at most 12.
         """
-        wanted = symbols or list(sources.symbols)
-        if len(wanted) > MAX_OVERVIEW:
-            raise ToolFailure(f"{len(wanted)} symbols are too many; ask for at most {MAX_OVERVIEW}")
+        if symbols and len(symbols) > MAX_OVERVIEW:
+            raise ToolFailure(
+                f"{len(symbols)} symbols are too many; ask for at most {MAX_OVERVIEW}"
+            )
+        wanted = symbols or list(sources.symbols[:MAX_OVERVIEW])
         loaded = await several.load(sources, ctx, wanted)
         fields = several.envelope([one.window for one in loaded.found], CREDIBILITY) | {
             "items": [_item(one) for one in loaded.found],
             "missing": loaded.missing,
-            "note": series.joined(ctx, loaded.notes),
+            "note": series.joined(ctx, [*loaded.notes, "" if symbols else _rest(ctx, sources)]),
         }
         shown = (f"{one.symbol.id} {price(one.window.close[-1])}" for one in loaded.found)
         return ToolOutput(dump(fields), " · ".join(shown))
 
     return get_market_overview
+
+
+def _rest(ctx: ToolContext, sources: Sources) -> str:
+    """That there are more symbols than an overview shows; "" where there are not."""
+    count = len(sources.symbols)
+    if count <= MAX_OVERVIEW:
+        return ""
+    if ctx.language == "zh":
+        return f"共有 {count} 只有数据，这里只列出前 {MAX_OVERVIEW} 只；其他请指定 symbols，或用 screen_stocks"
+    return f"{MAX_OVERVIEW} of {count} symbols with data; name others, or use screen_stocks"
 
 
 def _item(one: Series) -> dict[str, object]:

@@ -5,15 +5,18 @@ from collections.abc import Sequence
 from typing import Literal
 
 from agent_core.finance import regime
+from agent_core.finance.bars import Bars
 from agent_core.finance.regime import Mood, Regime
 from agent_core.finance.sources.chain import Sources
+from agent_core.finance.work import outside
 from agent_core.tools import notices, series, several
 from agent_core.tools.series import dump, percent, signed
 from agent_core.tools.several import Several
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 CREDIBILITY: Literal["logic tool"] = "logic tool"
-MOST = 60
+MOST = 500
+FEW = 20  # members that are judged beside the loop; more go to the worker process
 
 _TRENDS = {"up": "上升", "down": "下降", "sideways": "横盘"}
 _MOODS: dict[Mood, str] = {"calm": "平静", "normal": "正常", "rough": "剧烈", "unknown": "未知"}
@@ -31,7 +34,7 @@ def regime_tools(sources: Sources) -> list[ToolSpec]:
         The market is one index, or the equally weighted mean of several symbols. Rules, not a forecast.
 
         Args:
-            symbols: One index, or up to 60 codes or names; every symbol with data when left out.
+            symbols: One index, or up to 500 codes or names; every symbol with data when left out.
             end: Last day to look at, YYYY-MM-DD, or a year or month; the newest when left out.
         """
         wanted = list(sources.symbols) if symbols is None else symbols
@@ -44,6 +47,12 @@ def regime_tools(sources: Sources) -> list[ToolSpec]:
         return ToolOutput(dump(_fields(ctx, loaded, result)), _line(ctx, loaded, result))
 
     return [market_regime]
+
+
+async def _judged(members: Sequence[Bars]) -> Regime:
+    if len(members) > FEW:
+        return await outside(regime.judge, members)
+    return await asyncio.to_thread(regime.judge, members)
 
 
 def _fields(ctx: ToolContext, loaded: Several, result: Regime) -> dict[str, object]:

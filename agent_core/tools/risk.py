@@ -14,6 +14,7 @@ from agent_core.finance.returns import simple_returns
 from agent_core.finance.risk import Beta, Tail
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import Drawdown
+from agent_core.finance.work import outside
 from agent_core.tools import notices, series, several
 from agent_core.tools.series import Series, dump, percent
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -21,7 +22,7 @@ from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
 CREDIBILITY: Literal["logic tool"] = "logic tool"
 LEVELS = (95, 99)
 MOST = 12
-UNIVERSE = "universe"
+UNIVERSE, MOST_UNIVERSE = "universe", 500
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,9 +78,13 @@ async def _benchmark(
     first, last = str(found.window.first), str(found.window.as_of)
     if benchmark.strip().lower() != UNIVERSE:
         return (await series.load(sources, ctx, benchmark, first, last)).window
+    if len(sources.symbols) > MOST_UNIVERSE:
+        raise ToolFailure(
+            f"the universe has {len(sources.symbols)} symbols; name an index as `benchmark` instead"
+        )
     loaded = await several.load(sources, ctx, sources.symbols, first, last)
     windows = [one.window for one in loaded.found]
-    index = await asyncio.to_thread(equal_weight, windows)
+    index = await outside(equal_weight, windows)
     nothing = [0.0] * len(index.dates)
     return Bars(
         symbol=UNIVERSE,

@@ -185,7 +185,7 @@ async def test_an_empty_universe_is_an_error_with_a_cure(name: str) -> None:
         ("correlation", {"symbols": ["GOOG"]}, "2 to 12 different"),
         ("correlation", {"symbols": ["GOOG", "谷歌"]}, "all names mean GOOG"),
         ("correlation", {"symbols": ["GOOG", "TSLA"]}, "no prices of TSLA"),
-        ("market_regime", {"symbols": ["GOOG"] * 61}, "at most 60"),
+        ("market_regime", {"symbols": ["GOOG"] * 501}, "at most 500"),
         ("chart", {"symbol": "GOOG", "overlays": ["rsi"]}, "not drawn over prices"),
         ("chart", {"symbol": "GOOG", "overlays": ["sma5"] * 5}, "at most 4"),
         ("chart", {"symbol": "GOOG", "compare": ["IBM"], "kind": "rsi"}, "leave them out"),
@@ -200,6 +200,15 @@ async def test_arguments_that_make_no_sense_name_their_bound(
     with pytest.raises(ToolFailure, match=words) as failure:
         await run(BUNDLED, name, **args)
     assert "\n" not in str(failure.value)
+
+
+async def test_an_overview_of_a_large_universe_shows_its_beginning_and_says_so() -> None:
+    made = tools(*(wavy(f"S{i:02}", 30) for i in range(25)))
+    found = await answer(made, "get_market_overview")
+    assert [item["symbol"] for item in found["items"]] == [f"S{i:02}" for i in range(12)]
+    assert "12 of 25 symbols with data" in found["note"]
+    regime = await answer(made, "market_regime")
+    assert regime["market"] == "equal weight of 25"
 
 
 async def test_symbols_without_a_common_day_are_not_compared() -> None:
