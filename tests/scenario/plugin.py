@@ -22,7 +22,7 @@ async def _trace(file: str, label: str) -> None:
 
 
 @tool(title={"en": "Order", "zh": "下单"}, concurrency_safe=False, idempotent=False)
-async def place_order(ctx: ToolContext, label: str) -> ToolOutput:
+async def order_goods(ctx: ToolContext, label: str) -> ToolOutput:
     """Place an order.
 
     Args:
@@ -90,7 +90,7 @@ description: A lead with a helper.
 supervisor:
   role: Lead
   prompt: You lead.
-  tools: [place_order, slow_look, long_look, long_order, pay, ask_user]
+  tools: [order_goods, slow_look, pay, ask_user, long_look, long_order]
   limits: {time: 5m, tool_timeout: 60s, tool_rounds: 10}
 agents:
   helper:
@@ -103,7 +103,7 @@ agents:
 
 METADATA = "Metadata-Version: 2.1\nName: scenario-tools\nVersion: 1.0\n"
 ENTRY_POINTS = """[swarmgate.tools]
-place_order = scenario_tools:place_order
+order_goods = scenario_tools:order_goods
 pay = scenario_tools:pay
 slow_look = scenario_tools:slow_look
 long_look = scenario_tools:long_look

@@ -63,7 +63,7 @@ async def test_a_message_right_after_stop_is_run(shared: Stage):
 
 async def test_stop_ends_a_running_tool(shared: Stage):
     """hermes#8697; the call gets a result, so the next request is valid."""
-    shared.model.reply_to("^order 104", [Turn([call("place_order", {"label": "104"})])])
+    shared.model.reply_to("^order 104", [Turn([call("order_goods", {"label": "104"})])])
     shared.plugin.hold()
     try:
         shared.telegram.say(104, "order 104")
@@ -130,7 +130,7 @@ async def test_the_chosen_model_and_preset_answer_from_the_next_message_on(share
     assert await ask(shared, 108, "again", shown=5) == "again"
     tools = {t["name"] for t in shared.requests("again")[-1]["tools"]}
     assert "analyze_stock" in tools
-    assert "place_order" not in tools
+    assert "order_goods" not in tools
     assert "Preset: solo" in await ask(shared, 108, "/status", shown=6)
 
 
@@ -145,7 +145,7 @@ async def test_chinese_gets_chinese(shared: Stage):
 
 async def test_words_that_come_while_a_tool_runs_are_heard_in_the_same_turn(shared: Stage):
     """DESIGN.md 3.4: the author's later words join the running turn before its next model call."""
-    order = Turn([call("place_order", {"label": "110"})])
+    order = Turn([call("order_goods", {"label": "110"})])
     shared.model.reply_to("^order 110", [order])
     shared.model.reply_to("^also 110", ["both heard"])
     shared.plugin.hold()

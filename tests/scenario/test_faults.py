@@ -99,7 +99,7 @@ CUT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize(("number", "name"), list(enumerate(CUT, start=410)))
 async def test_a_tool_call_that_max_tokens_cut_is_never_run(shared: Stage, number: int, name: str):
-    cut = Turn([say("Let me order."), call("place_order", **CUT[name])], stop="max_tokens")
+    cut = Turn([say("Let me order."), call("order_goods", **CUT[name])], stop="max_tokens")
     shared.model.reply_to(f"^question {number}$", [cut])
     text = await ask(shared, number, f"question {number}")
     assert text.strip()
@@ -111,7 +111,7 @@ async def test_a_tool_call_that_max_tokens_cut_is_never_run(shared: Stage, numbe
 
 
 async def test_arguments_that_are_no_json_are_sent_back_to_the_model(shared: Stage):
-    turns: list[Attempts] = [Turn([call("place_order", raw='{"label": ')]), "sorry"]
+    turns: list[Attempts] = [Turn([call("order_goods", raw='{"label": ')]), "sorry"]
     shared.model.reply_to("^question 420$", turns)
     assert await ask(shared, 420, "question 420") == "sorry"
     (result,) = shared.results('"question 420"')

@@ -119,7 +119,7 @@ async def test_killed_while_a_sub_agents_tool_runs(scene: Stage):
 async def test_a_tool_that_must_not_run_twice_is_told_as_unknown(scene: Stage):
     """TGV-10: the intent is there, the result is not, and the order may have gone out."""
     for chat in CHATS:
-        order = Turn([say("I order"), call("place_order", {"label": f"order {chat}"})])
+        order = Turn([say("I order"), call("order_goods", {"label": f"order {chat}"})])
         script(scene, chat, [order, answer(chat)])
     scene.plugin.hold()
     await scene.gateway.start()

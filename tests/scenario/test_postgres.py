@@ -56,7 +56,7 @@ async def test_ten_chats_survive_a_kill(scene: Stage, moment: str):
     first = {
         "before the model call": Turn([say("lost")], delay=60),
         "in the stream": Turn([say("half of it " * 2000)], gap=0.05),
-        "after the intent": Turn([call("place_order", {"label": "order"})]),
+        "after the intent": Turn([call("order_goods", {"label": "order"})]),
     }[moment]
     for chat in CHATS:
         script(scene, chat, first)

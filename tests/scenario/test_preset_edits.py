@@ -17,7 +17,7 @@ pytestmark = pytest.mark.asyncio(loop_scope="module")
 OPERATOR = 900
 EDITED = (
     PRESET.replace("You lead.", "You lead anew.")
-    .replace("[place_order, slow_look, pay, ask_user]", "[slow_look, pay, ask_user]")
+    .replace("[order_goods, slow_look, pay,", "[slow_look, pay,")
     .replace("tool_rounds: 10", "tool_rounds: 1", 1)
 )
 WRONG = EDITED.replace("supervisor:", "supervisr:")
@@ -69,7 +69,7 @@ class Edits:
 async def went(stage: Stage, chat: Chat, name: str) -> None:
     """The whole of it, in one chat."""
     edits = Edits(stage)
-    lead = [Turn([call("place_order", {"label": f"a{name}"})])]
+    lead = [Turn([call("order_goods", {"label": f"a{name}"})])]
     lead += [Turn([call("slow_look", {"label": f"b{name}"})])]
     stage.model.reply_to(f"^order {name}", lead)
     stage.plugin.hold()
@@ -84,17 +84,17 @@ async def went(stage: Stage, chat: Chat, name: str) -> None:
     assert await chat.answer() == f"order {name}"
     system, tools = edits.seen(f"order {name}")
     assert "You lead." in system
-    assert "place_order" in tools
+    assert "order_goods" in tools
     assert stage.results(f"order {name}") == [f"ordered a{name}", f"seen b{name}"]
 
     # The next one uses the edit, of which one round is all.
-    both = [call("place_order", {"label": f"c{name}"}), call("slow_look", {"label": f"d{name}"})]
+    both = [call("order_goods", {"label": f"c{name}"}), call("slow_look", {"label": f"d{name}"})]
     more = [call("slow_look", {"label": f"e{name}"})]
     stage.model.reply_to(f"^next {name}", [Turn(both), Turn(more)])
     assert (await chat.ask(f"next {name}")).startswith(f"next {name}")
     system, tools = edits.seen(f"next {name}")
     assert "You lead anew." in system
-    assert "place_order" not in tools
+    assert "order_goods" not in tools
     assert f"c{name}" not in stage.plugin.traces("orders")
     assert f"d{name}" in stage.plugin.traces("looks")
     assert f"e{name}" not in stage.plugin.traces("looks")

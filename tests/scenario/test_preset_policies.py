@@ -84,7 +84,7 @@ class Case:
     def follows(self) -> list[Turn]:
         """What a supervisor does that first tries more than it may, then obeys."""
         order, look = (
-            call("place_order", {"label": self.name}),
+            call("order_goods", {"label": self.name}),
             call("slow_look", {"label": self.name}),
         )
         asks = Turn([call("ask_user", {"question": "How shall I go on?"})])
@@ -109,7 +109,7 @@ async def opened(stage: Stage) -> None:
         "supervisor": {
             "role": "Lead",
             "prompt": "You lead.",
-            "tools": ["place_order", "slow_look", "ask_user"],
+            "tools": ["order_goods", "slow_look", "ask_user"],
             "limits": {"time": "5m", "tool_timeout": "60s"},
         },
         "agents": {case.name: case.agent for case in CASES}

@@ -31,7 +31,7 @@ def script(scene: Stage, chat: int, number: int) -> None:
         rf"^question {name}$",
         [
             Turn([say("first "), call("delegate_to_helper", {"task": f"task {name}"})], gap=0.04),
-            Turn([say("then "), call("place_order", {"label": name})], gap=0.04),
+            Turn([say("then "), call("order_goods", {"label": name})], gap=0.04),
             Turn([say(answer(chat, number))], chunk=4, gap=0.04, delay=0.1),
         ],
     )
