@@ -24,5 +24,9 @@ TEXTS: dict[str, tuple[str, str]] = {
         "The file HALT is still in data_dir: remove it to resume.",
         "data_dir 中仍有文件 HALT，删除后才会恢复。",
     ),
+    "forget_orders": ("orders: {n}", "{n} 个订单"),
+    "forget_trades": ("trades: {n}", "{n} 条交易记录"),
+    "forget_cash": ("amounts of cash: {n}", "{n} 项现金"),
+    "forget_order_audit": ("audit entries of orders: {n}", "{n} 条订单审计记录"),
     "order_done": ("📈 {line}. {note}", "📈 {line}。{note}"),
 }

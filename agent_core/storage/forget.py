@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from agent_core.storage import recall_index
+from agent_core.storage import orders_audit, recall_index
 from agent_core.storage.tables import (
     Blob,
     Checkpoint,
@@ -43,6 +43,7 @@ from agent_core.storage.tables_memory import (
     Profile,
     ReportNote,
 )
+from agent_core.storage.tables_orders import CashRow, TradeOrder, TradeRow
 from agent_core.storage.tables_recall import RecallSpace
 
 _SESSION = Session.__table__  # type: ignore[attr-defined]
@@ -64,6 +65,9 @@ OWNED: Mapping[str, Table] = {
     "profiles": Profile.__table__,  # type: ignore[attr-defined]
     "alerts": Alert.__table__,  # type: ignore[attr-defined]
     "report_notes": ReportNote.__table__,  # type: ignore[attr-defined]
+    "orders": TradeOrder.__table__,  # type: ignore[attr-defined]
+    "trades": TradeRow.__table__,  # type: ignore[attr-defined]
+    "cash": CashRow.__table__,  # type: ignore[attr-defined]
     "traces": _TRACE,
     "files": _BLOB,
 }
@@ -124,6 +128,7 @@ def count_owned(conn: Connection, owners: Collection[str]) -> dict[str, int]:
     """How much these identities own, kind by kind."""
     counts = {name: _count(conn, t, t.c.owner.in_(owners)) for name, t in OWNED.items()}
     indexed = select(func.coalesce(func.sum(_SPACE.c.docs), 0)).where(_SPACE.c.owner.in_(owners))
+    counts["order_audit"] = orders_audit.count(conn, owners)
     counts["index"] = int(conn.execute(indexed).scalar_one())
     return counts
 
@@ -152,7 +157,11 @@ def _count(conn: Connection, table: FromClause, where: ColumnElement[bool]) -> i
 
 
 def erase_owned(conn: Connection, owners: Collection[str]) -> None:
-    """Delete what these identities own; figures of usage lose their owner and stay, since they were paid."""
+    """Delete what these identities own; figures of usage lose their owner and stay, since they were paid.
+
+    Of the audit of orders the words go and the hashes stay: it is one chain for everybody.
+    """
+    orders_audit.erase(conn, owners, NOBODY)
     for owner in owners:
         recall_index.remove_owner(conn, owner)
     for table in OWNED.values():

@@ -13,6 +13,7 @@ from gateway.cli import (
     memory,
     models,
     outbox,
+    portfolio,
     presets,
     sessions,
     slack_manifest,
@@ -37,6 +38,7 @@ app.add_typer(outbox.app, name="outbox")
 app.add_typer(approvals.app, name="approvals")
 app.add_typer(archive.app, name="archive")
 app.add_typer(memory.app, name="memory")
+app.add_typer(portfolio.app, name="portfolio")
 app.add_typer(symbols.app, name="symbols")
 app.command("check")(check.check)
 app.command("init")(init.init)
