@@ -130,12 +130,14 @@ def _own(profile: Profile) -> dict[str, object]:
 def _envelope(priced: Sequence[Series], own: dict[str, Profile]) -> dict[str, object]:
     """The least credible part decides for all (CRD-2)."""
     level = least(CREDIBILITY, *(profile.credibility for profile in own.values()))
+    head: dict[str, object]
     if priced:
         head = several.envelope([one.window for one in priced], level)
     else:
         head = {"source": "", "as_of": None, "window": None, "currency": None, "credibility": level}
     named = ["symbol table", head["source"], "own book" if own else ""]
-    return head | {"source": ", ".join(str(part) for part in named if part)}
+    head["source"] = ", ".join(str(part) for part in named if part)
+    return head
 
 
 def _line(ctx: ToolContext, known: Sequence[Symbol], own: dict[str, Profile]) -> str:

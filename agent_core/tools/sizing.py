@@ -227,6 +227,7 @@ def _fields(
 
 
 def _head(trade: _Trade, rate: Rate | None) -> dict[str, object]:
+    head: dict[str, object]
     if trade.prices is not None:
         head = trade.prices.head(CREDIBILITY) | {"period": None}
     else:
@@ -238,15 +239,14 @@ def _head(trade: _Trade, rate: Rate | None) -> dict[str, object]:
             "currency": trade.currency or None,
             "credibility": CREDIBILITY,
         }
-    if rate is None:
-        return head
-    converted = {
-        "from": rate.base,
-        "rate": round(rate.value, 6),
-        "date": str(rate.date),
-        "source": RATES_SOURCE,
-    }
-    return head | {"account_converted": converted}
+    if rate is not None:
+        head["account_converted"] = {
+            "from": rate.base,
+            "rate": round(rate.value, 6),
+            "date": str(rate.date),
+            "source": RATES_SOURCE,
+        }
+    return head
 
 
 def _remarks(ctx: ToolContext, trade: _Trade, plan: Plan, found: Size, at_close: bool) -> list[str]:

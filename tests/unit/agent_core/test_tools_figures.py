@@ -159,7 +159,9 @@ async def test_risk_of_goog_in_2012() -> None:
         "max_pct": 16.34, "peak_date": "2012-01-04", "trough_date": "2012-06-14",
     }  # fmt: skip
     other = np.diff((await closes("IBM")).close) / np.array((await closes("IBM")).close[:-1])
-    assert found["beta"] == round(np.cov(returns, other)[0, 1] / other.var(ddof=1), 3)
+    assert found["beta"] == round(
+        float(np.cov([returns, other])[0][1]) / float(other.var(ddof=1)), 3
+    )
     assert found["benchmark"] == "IBM"
 
 

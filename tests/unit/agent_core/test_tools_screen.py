@@ -107,9 +107,12 @@ async def test_a_large_universe_fits_into_an_answer_and_tells_its_progress() -> 
     series += [flat(f"NEW{i:03}", count=5) for i in range(60)]
     told: list[float | None] = []
     spec = screen_tools(Sources([MadeSource(tuple(series))]))[0]
-    ctx = ToolContext(
-        "alice", "s", 1, "c", "en", Still(), progress=lambda _, progress=None: told.append(progress)
-    )
+
+    def tell(detail: str, progress: float | None = None) -> None:
+        assert "screened" in detail
+        told.append(progress)
+
+    ctx = ToolContext("alice", "s", 1, "c", "en", Still(), progress=tell)
     rules = [{"measure": name, "min": -1000} for name in ("return_pct", "rsi", "above_sma_pct")]
     output = await spec.call(ctx, {"rules": rules, "limit": 99})
     found = json.loads(output.content)
