@@ -176,7 +176,7 @@ async def test_the_matrix_is_symmetric_and_names_its_extremes() -> None:
     ids = ["AAPL", "GOOG", "IBM", "MSFT"]
     found = await answer(TOOLS, "correlation", symbols=ids, start="2012")
     logs = [np.diff(b.close) / np.array(b.close[:-1]) for b in [await closes(i) for i in ids]]
-    expected = np.corrcoef(logs)
+    expected = np.asarray(np.corrcoef(logs))
     assert np.allclose(found["matrix"], expected, atol=0.0005)
     off = expected[~np.eye(4, dtype=bool)]
     assert found["most_correlated"]["value"] == round(off.max(), 3)
