@@ -15,10 +15,11 @@ from agent_core.finance.equity_chart import draw_equity
 from agent_core.finance.indicators import WARM_UP
 from agent_core.finance.rules import Rules, RulesError, read_rules
 from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.source import NoData
 from agent_core.finance.strategies import NAMES, Name, expand
 from agent_core.finance.work import WorkerDied, WorkTooLong, outside
 from agent_core.tools import backtest_answer, series, several
-from agent_core.tools.backtest_answer import Answer, Test
+from agent_core.tools.backtest_answer import Answer, Trial
 from agent_core.tools.backtest_record import record
 from agent_core.tools.series import Series, dump
 from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -106,9 +107,9 @@ def backtest_tools(sources: Sources, book: Portfolio | None = None) -> list[Tool
         )
         options = Options(interval, terms, warmup, walk_forward, risk_free_pct, theme)
         desk = _Desk(sources, ctx, options)
-        test = await desk.test(symbols, start, end, benchmark, tested, label)
-        kept = await record(book, ctx, test) if book else False
-        return await desk.output(test, kept=kept)
+        trial = await desk.run(symbols, start, end, benchmark, tested, label)
+        kept = await record(book, ctx, trial) if book else False
+        return await desk.output(trial, kept=kept)
 
     return [run_backtest]
 
@@ -136,7 +137,7 @@ class _Desk:
     ctx: ToolContext
     options: Options
 
-    async def test(
+    async def run(
         self,
         symbols: Sequence[str],
         start: str | None,
@@ -144,8 +145,8 @@ class _Desk:
         benchmark: str | None,
         rules: Rules,
         label: str,
-    ) -> Test:
-        """The test, done. Raises ToolFailure."""
+    ) -> Trial:
+        """The backtest, done. Raises ToolFailure."""
         found = await self._loaded(symbols, start, end)
         against = (
             await series.load(self.sources, self.ctx, benchmark, start, end) if benchmark else None
@@ -169,21 +170,21 @@ class _Desk:
         self.ctx.progress("计算中" if self.ctx.language == "zh" else "computing", 0.4)
         outcome = await _computed(compute, request)
         self._defined(outcome, assets)
-        return Test(label, tuple(found), against, request, outcome, self.options.interval)
+        return Trial(label, tuple(found), against, request, outcome, self.options.interval)
 
-    async def output(self, test: Test, *, kept: bool) -> ToolOutput:
+    async def output(self, trial: Trial, *, kept: bool) -> ToolOutput:
         """The answer with its picture and its trades."""
         self.ctx.progress("绘图中" if self.ctx.language == "zh" else "drawing", 0.8)
         picture = await _computed(
-            draw_equity, backtest_answer.picture(self.ctx, test, self.options.theme)
+            draw_equity, backtest_answer.picture(self.ctx, trial, self.options.theme)
         )
-        stem = backtest_answer.file_stem(test)
-        line = backtest_answer.line(self.ctx.language, test)
+        stem = backtest_answer.file_stem(trial)
+        line = backtest_answer.line(self.ctx.language, trial)
         files = (
             Artifact(f"{stem}.png", "image/png", picture, line),
-            Artifact(f"{stem}-trades.csv", "text/csv", backtest_answer.trades_csv(test)),
+            Artifact(f"{stem}-trades.csv", "text/csv", backtest_answer.trades_csv(trial)),
         )
-        fields = backtest_answer.fields(self.ctx, test, [file.name for file in files], kept=kept)
+        fields = backtest_answer.fields(self.ctx, trial, [file.name for file in files], kept=kept)
         return ToolOutput(dump(fields), line, files)
 
     async def _loaded(
@@ -213,7 +214,10 @@ class _Desk:
             return Asked(found.history, len(found.history) - len(found.window))
         first, last = found.window.first, found.window.as_of
         before = first - timedelta(days=_BAR_DAYS[interval] * WARM_UP)
-        history = await self.sources.bars(found.symbol.id, before, last, self.ctx.as_of)
+        try:
+            history = await self.sources.bars(found.symbol.id, before, last, self.ctx.as_of)
+        except NoData as e:
+            raise ToolFailure(str(e)) from e
         joined = history.by(interval)  # the bar that the window begins in is a bar of the window
         return Asked(joined, joined.index_until(first - timedelta(days=1)) + 1)
 

@@ -18,6 +18,7 @@ from agent_core.tools.spec import ToolContext
 
 CREDIBILITY: Literal["logic tool"] = "logic tool"
 SHOWN_TRADES = 5
+TITLE_LENGTH = 40  # characters of a picture's title; beyond, several symbols are only counted
 STANCE = {
     "en": {1: "long", 0: "flat", -1: "short"},
     "zh": {1: "做多", 0: "空仓", -1: "做空"},
@@ -54,7 +55,7 @@ class Answer(BaseModel):
 
 
 @dataclass(frozen=True, slots=True)
-class Test:
+class Trial:
     """A backtest that was done. `against`: the benchmark where it is another symbol."""
 
     label: str
@@ -76,12 +77,12 @@ class Test:
         return self.against.symbol.id if self.against else self.codes
 
 
-def fields(ctx: ToolContext, test: Test, files: list[str], *, kept: bool) -> dict[str, object]:
+def fields(ctx: ToolContext, trial: Trial, files: list[str], *, kept: bool) -> dict[str, object]:
     """What the model reads; the keys of Answer."""
-    found, outcome = test.outcome.figures, test.outcome
-    windows = [one.window for one in test.found]
+    found, outcome = trial.outcome.figures, trial.outcome
+    windows = [one.window for one in trial.found]
     parts = [_figures(part) for part in outcome.parts]
-    rules = test.request.rules.model_dump(mode="json", by_alias=True, exclude_none=True)
+    rules = trial.request.rules.model_dump(mode="json", by_alias=True, exclude_none=True)
     return {
         "symbols": [
             {
@@ -90,35 +91,35 @@ def fields(ctx: ToolContext, test: Test, files: list[str], *, kept: bool) -> dic
                 "name_zh": one.symbol.name_zh,
                 "stance_at_end": STANCE["en"][outcome.run.stance[one.symbol.id]],
             }
-            for one in test.found
+            for one in trial.found
         ],
         **several.envelope(windows, CREDIBILITY),
         "adjustment": "; ".join(dict.fromkeys(window.adjustment for window in windows)),
-        "strategy": test.label,
+        "strategy": trial.label,
         "rules": rules,
-        "settings": _settings(test),
+        "settings": _settings(trial),
         "result": _figures(found)
         | {
             "final_equity": price(outcome.run.equity[-1]),
             "fees": price(outcome.run.fees),
             "dividends": price(outcome.run.dividends),
         },
-        "benchmark": {"hold": test.held, **_curve(found.benchmark)},
+        "benchmark": {"hold": trial.held, **_curve(found.benchmark)},
         "excess_return_pct": percent(found.excess_pct),
         "in_sample": parts[0] if parts else None,
         "out_of_sample": parts[1] if parts else None,
         "last_trades": [_trade(trade) for trade in outcome.run.trades[-SHOWN_TRADES:]],
         "artifacts": files,
         "kept": kept,
-        "note": "; ".join(_notes(ctx, test)),
+        "note": "; ".join(_notes(ctx, trial)),
         "notice": notices.past(ctx.language),
     }
 
 
-def _settings(test: Test) -> dict[str, object]:
-    request, terms = test.request, test.request.terms
+def _settings(trial: Trial) -> dict[str, object]:
+    request, terms = trial.request, trial.request.terms
     return {
-        "interval": test.interval,
+        "interval": trial.interval,
         "fill": "next open",
         "cash": terms.cash,
         "fraction": request.rules.fraction,
@@ -128,7 +129,7 @@ def _settings(test: Test) -> dict[str, object]:
         "slippage_bps": terms.slippage_bps,
         "whole_shares": terms.whole_shares,
         "warmup": request.warm_up,
-        "warmup_bars": test.outcome.warm_up,
+        "warmup_bars": trial.outcome.warm_up,
         "walk_forward": request.split,
         "risk_free_pct": request.risk_free_pct,
         "sharpe_deviation": "population",
@@ -182,7 +183,7 @@ def _trade(trade: Trade) -> dict[str, object]:
     }
 
 
-def trades_csv(test: Test) -> bytes:
+def trades_csv(trial: Trial) -> bytes:
     """Every trade, one a row; prices and quantities unrounded."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
@@ -191,74 +192,76 @@ def trades_csv(test: Test) -> bytes:
         "reason",
     )  # fmt: skip
     writer.writerow(names)
-    for trade in test.outcome.run.trades:
+    for trade in trial.outcome.run.trades:
         writer.writerow([getattr(trade, name) for name in names])
     return out.getvalue().encode()
 
 
-def line(language: str, test: Test) -> str:
+def line(language: str, trial: Trial) -> str:
     """One line for the person."""
-    found = test.outcome.figures
+    found = trial.outcome.figures
     curve, deals = found.curve, found.deals
     result, held = signed(curve.total_return_pct), signed(found.benchmark.total_return_pct)
     fall = f"{curve.drawdown.pct:.2f} %"
     span = f"{found.first} … {found.last}"
     if language == "zh":
         return (
-            f"回测 {test.label}，{test.codes}，{span}：{result}，持有 {test.held} {held}，"
+            f"回测 {trial.label}，{trial.codes}，{span}：{result}，持有 {trial.held} {held}，"
             f"最大回撤 {fall}，{deals.closed} 笔交易"
         )
     return (
-        f"Backtest {test.label} on {test.codes}, {span}: {result}, holding {test.held} {held}, "
+        f"Backtest {trial.label} on {trial.codes}, {span}: {result}, holding {trial.held} {held}, "
         f"maximum drawdown {fall}, {deals.closed} trade{'s' * (deals.closed != 1)}"
     )
 
 
-def picture(ctx: ToolContext, test: Test, theme: Literal["light", "dark"]) -> EquityRequest:
+def picture(ctx: ToolContext, trial: Trial, theme: Literal["light", "dark"]) -> EquityRequest:
     """What to draw."""
-    outcome = test.outcome
+    outcome = trial.outcome
     return EquityRequest(
         dates=outcome.run.dates,
         equity=outcome.run.equity,
         benchmark=outcome.benchmark,
-        en=_titles(test, "en"),
-        zh=_titles(test, "zh"),
+        en=_titles(trial, "en"),
+        zh=_titles(trial, "zh"),
         split=outcome.parts[1].first if outcome.parts else None,
         language=ctx.language,
         theme=theme,
     )
 
 
-def _titles(test: Test, language: Literal["en", "zh"]) -> Titles:
-    found, bars = test.outcome.figures, _BARS[language][test.interval]
-    sources = ", ".join(dict.fromkeys(one.window.source for one in test.found))
-    names = test.found[0].name(language) if len(test.found) == 1 else test.codes
-    title = f"{test.label} · {names}"
+def _titles(trial: Trial, language: Literal["en", "zh"]) -> Titles:
+    found, bars = trial.outcome.figures, _BARS[language][trial.interval]
+    sources = ", ".join(dict.fromkeys(one.window.source for one in trial.found))
+    names = trial.found[0].name(language) if len(trial.found) == 1 else trial.codes
+    if len(trial.found) > 1 and len(trial.label) + len(names) > TITLE_LENGTH:
+        names = f"{len(trial.found)} {'只证券' if language == 'zh' else 'symbols'}"
+    title = f"{trial.label} · {names}"
     if language == "zh":
         below = f"回测 {found.first} – {found.last}，{bars}，来源：{sources}"
-        return Titles(title, below, f"持有 {test.held}")
+        return Titles(title, below, f"持有 {trial.held}")
     below = f"backtest {found.first} – {found.last}, {bars}, source: {sources}"
-    return Titles(title, below, f"Hold {test.held}")
+    return Titles(title, below, f"Hold {trial.held}")
 
 
-def file_stem(test: Test) -> str:
+def file_stem(trial: Trial) -> str:
     """Letters, digits, dots, dashes and underscores only, such as backtest-GOOG-2012-01-03_2012-12-31."""
-    found = test.outcome.figures
-    stem = f"backtest-{test.codes.replace(', ', '-')}-{found.first}_{found.last}"
+    found = trial.outcome.figures
+    stem = f"backtest-{trial.codes.replace(', ', '-')}-{found.first}_{found.last}"
     return "".join(c if c.isascii() and (c.isalnum() or c in "-._") else "_" for c in stem)
 
 
-def _notes(ctx: ToolContext, test: Test) -> list[str]:
+def _notes(ctx: ToolContext, trial: Trial) -> list[str]:
     """What a reader must know of the test."""
-    zh, run, outcome = ctx.language == "zh", test.outcome.run, test.outcome
-    notes = several.Several(list(test.found), []).notes
-    if test.against is not None:
-        notes += several.Several([test.against], []).notes
-        notes += [several.mixed(ctx, [test.found[0].window, test.against.window])]
-    terms = test.request.terms
+    zh, run, outcome = ctx.language == "zh", trial.outcome.run, trial.outcome
+    notes = several.Several(list(trial.found), []).notes
+    if trial.against is not None:
+        notes += several.Several([trial.against], []).notes
+        notes += [several.mixed(ctx, [trial.found[0].window, trial.against.window])]
+    terms = trial.request.terms
     if not (terms.commission_bps or terms.commission_per_order or terms.slippage_bps):
         notes.append("未计佣金与滑点" if zh else "no commission and no slippage is counted")
-    if not run.dividends and not any(one.window.dividends for one in test.found):
+    if not run.dividends and not any(one.window.dividends for one in trial.found):
         notes.append(
             "未计股息" if zh else "no dividends are known to the source, so none are counted"
         )

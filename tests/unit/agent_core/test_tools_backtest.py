@@ -14,12 +14,16 @@ import pytest
 
 from agent_core.book import Event, Profile
 from agent_core.finance import work
+from agent_core.finance.backtest_account import Terms
+from agent_core.finance.backtest_job import Asked, Request, compute
 from agent_core.finance.bars import Bars, Dividend
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import NoData
-from agent_core.tools import notices
+from agent_core.finance.strategies import expand
+from agent_core.tools import notices, several
 from agent_core.tools.backtest import backtest_tools
+from agent_core.tools.backtest_answer import Trial, picture
 from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec
 from tests.unit.agent_core.made_bars import bars_of, days
 
@@ -326,6 +330,26 @@ async def test_prices_in_two_currencies_are_not_put_into_one_account() -> None:
     b = replace(bars_of([10, 10, 10], symbol="B"), currency="EUR")
     said = await refused(tool=spec(a, b), symbols=["A", "B"], strategy="buy_and_hold", start="2020")
     assert "one account cannot hold EUR, USD prices" in said
+
+
+async def test_many_symbols_are_counted_in_a_title_that_would_be_too_long() -> None:
+    ctx = ToolContext("telegram:1", "s", 1, "c1", "zh", Still())
+    found = (await several.load(Sources([BundledSource()]), ctx, BundledSource().symbols)).found
+    bars = found[0].window
+    request = Request((Asked(bars, 0),), expand("macd", {})[0], Terms(), (bars,))
+    outcome = compute(request)
+
+    def titles(label: str, count: int) -> tuple[str, str]:
+        trial = Trial(label, tuple(found[:count]), None, request, outcome, "day")
+        drawn = picture(ctx, trial, "light")
+        return drawn.en.title, drawn.zh.title
+
+    assert titles("macd(12,26,9)", 1) == ("macd(12,26,9) · AAPL", "macd(12,26,9) · AAPL 苹果")
+    assert titles("macd(12,26,9)", 2)[0] == "macd(12,26,9) · AAPL, GOOG"
+    assert titles("rsi_reversion(14,30,70) long/short", 4) == (
+        "rsi_reversion(14,30,70) long/short · 4 symbols",
+        "rsi_reversion(14,30,70) long/short · 4 只证券",
+    )
 
 
 async def test_an_event_is_kept_and_the_profiles_are_renewed_for_the_owner_of_the_turn() -> None:
