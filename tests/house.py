@@ -105,16 +105,17 @@ class House:
         nap: Callable[[float], Awaitable[None]] | None = None,
         still: bool = False,
         teacher: ScriptedModel | None = None,
+        tools: Toolbox | None = None,
     ) -> None:
         """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
 
-        `teacher`: learns in the background, which otherwise is left out.
+        `teacher`: learns in the background, which otherwise is left out. `tools`: those of the harness and more.
         """
         self.db = db
         self.settings = rules or settings()
         self.clock = clock or Watch()
         self.channel = channel or Loopback()
-        self.tools = Toolbox()
+        self.tools = tools or Toolbox()
         self.model = script if isinstance(script, ScriptedModel) else ScriptedModel(script)
         teams = {"test": the_team or team(agent(tools=TOOLS)), "other": team(agent("other"))}
         self.teams = TeamHouse(PresetSet(teams), "test")

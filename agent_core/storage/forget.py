@@ -23,7 +23,7 @@ from sqlalchemy import (
     update,
 )
 
-from agent_core.storage import orders_audit, recall_index
+from agent_core.storage import orders_audit, orders_halt, recall_index
 from agent_core.storage.tables import (
     Blob,
     Checkpoint,
@@ -162,6 +162,7 @@ def erase_owned(conn: Connection, owners: Collection[str]) -> None:
     Of the audit of orders the words go and the hashes stay: it is one chain for everybody.
     """
     orders_audit.erase(conn, owners, NOBODY)
+    orders_halt.erase(conn, owners, NOBODY)
     for owner in owners:
         recall_index.remove_owner(conn, owner)
     for table in OWNED.values():

@@ -4,6 +4,7 @@ So an order is either stored before the switch was thrown, and then cancelled by
 """
 
 import datetime as dt
+from collections.abc import Collection
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, select, update
@@ -45,3 +46,9 @@ def throw(conn: Connection, *, halted: bool, by: str, reason: str, at: dt.dateti
     """Set the switch; the caller holds it."""
     values = {"halted": halted, "owner": by, "reason": reason, "at": at}
     conn.execute(update(_HALT).where(_HALT.c.id == _ROW).values(**values))
+
+
+def erase(conn: Connection, owners: Collection[str], nobody: str) -> None:
+    """Forget who threw the switch; it stays as it is."""
+    mine = update(_HALT).where(_HALT.c.owner.in_(owners))
+    conn.execute(mine.values(owner=nobody, reason=""))
