@@ -50,7 +50,7 @@ async def test_a_rule_is_shown_and_decided_by_buttons_and_a_word_decides_nothing
         await until(lambda: len(it.model.requests) == 3, 10)
         await it.quiet()
         assert it.tools.calls == [("pay", "bob 3")]
-        assert any("/deny 1 takes that back" in text for text in it.texts())
+        await until(lambda: any("/deny 1 takes that back" in text for text in it.texts()), 10)
         await rig.say("once more")
         await until(lambda: len(it.model.requests) == 5, 10)
         await it.settled()

@@ -9,7 +9,7 @@ import pytest_asyncio
 
 from tests.scenario.stage import Stage, stage
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")

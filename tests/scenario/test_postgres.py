@@ -10,7 +10,7 @@ from tests.databases import create_database
 from tests.scenario.stage import Stage, stage
 from tests.twins.llm_script import Turn, call, say
 
-pytestmark = [pytest.mark.postgres, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(120)]
 
 CHATS = range(1, 11)
 ANSWERS = {chat: f"answer for chat {chat}" for chat in CHATS}

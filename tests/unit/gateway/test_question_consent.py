@@ -11,35 +11,13 @@ from tests.house import settings
 from tests.unit.gateway.asking import OPEN_QUESTION, PAY, house, question, results, settled, status
 
 # FIX-4, TGV-6: none of these is a yes, wherever it is written.
-NO_CONSENT = (
-    *(
-        "yes",
-        "Yes!",
-        "ok",
-        "OK",
-        "好的",
-        "确认",
-        "同意",
-        "继续",
-        "批准",
-        "approve",
-        "Approve 1",
-        "1",
-        "[1]",
-    ),
-    *(
-        "不要继续",
-        "我不确认",
-        "do not allow",
-        "allow",
-        "token",
-        "look",
-        "ok:1",
-        "/approve yes",
-        "/approve 不要",
-    ),
-    *("approve 1 please", "👍", "是", "y", "sure, go ahead", "/deny nothing"),
+WORDS = ("yes", "确认", "/approve yes", "不要继续", "👍")
+MORE_WORDS = (
+    *("Yes!", "ok", "OK", "好的", "同意", "继续", "批准", "approve", "Approve 1", "1", "[1]"),
+    *("我不确认", "do not allow", "allow", "token", "look", "ok:1", "/approve 不要"),
+    *("approve 1 please", "是", "y", "sure, go ahead", "/deny nothing"),
 )
+NO_CONSENT = [*WORDS, *(pytest.param(words, marks=pytest.mark.slow) for words in MORE_WORDS)]
 
 # No consent in words ------------------------------------------------------------------------------
 
