@@ -37,7 +37,7 @@ class Vendor:
     """One server. `pages` maps a path to what it answers: text, JSON, (status, text), or a function of the query."""
 
     def __init__(self, pages: dict[str, Any]) -> None:
-        self.pages = pages
+        self.pages = dict(pages)
         self.asked: list[tuple[str, dict[str, str], dict[str, str]]] = []
         app = web.Application()
         app.router.add_get("/{path:.*}", self._answer)

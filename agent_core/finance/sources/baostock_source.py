@@ -69,17 +69,16 @@ class BaostockSource:
             rows = list(
                 _rows(client.query_history_k_data_plus(code, _FIELDS, **days, adjustflag="3"))
             )
-            traded = [row for row in rows if row["tradestatus"] != "0" and row["close"]]
-            if not traded:
-                cure = "check the symbol and the window"
-                raise NoData(f"no prices of {symbol}", self.name, cure)
-            events = _rows(client.query_adjust_factor(code, **days))
+            events = _rows(client.query_adjust_factor(code, **days)) if rows else ()
             years = sorted({row["dividOperateDate"][:4] for row in events})
             paid = [
                 row
                 for year in years
                 for row in _rows(client.query_dividend_data(code, year, yearType="operate"))
             ]
+        traded = [row for row in rows if row["tradestatus"] != "0" and row["close"]]
+        if not traded:
+            raise NoData(f"no prices of {symbol}", self.name, "check the symbol and the window")
         return bars_of(symbol, traded, paid)
 
     def _list(self) -> list[Symbol]:

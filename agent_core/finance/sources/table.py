@@ -120,7 +120,7 @@ def _number(line: int, name: str, text: str) -> float:
     except ValueError:
         raise BadTable(line, f"{text.strip()!r} is no number for {name}") from None
     if not math.isfinite(value) or value < 0:
-        raise BadTable(line, f"{text.strip()} cannot be a {name}")
+        raise BadTable(line, f"{text.strip()} is no possible {name}")
     return value
 
 

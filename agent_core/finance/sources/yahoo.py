@@ -103,8 +103,15 @@ class YahooSource:
         except YFRateLimitError as error:
             raise limited(self.name, None) from error
         except YFTickerMissingError as error:
-            cure = "check the symbol and the window"
-            raise NoData(f"nothing of {symbol}", self.name, cure) from error
+            raise self._unknown(symbol) from error
+        except Exception as error:
+            # of two HTTP clients whichever is there: both tell the answer that they did not like
+            if getattr(getattr(error, "response", None), "status_code", None) == 404:
+                raise self._unknown(symbol) from error
+            raise
+
+    def _unknown(self, symbol: str) -> NoData:
+        return NoData(f"nothing of {symbol}", self.name, "check the symbol and the window")
 
 
 def bars_of(symbol: str, frame: Any, currency: str) -> Bars:

@@ -75,6 +75,17 @@ def test_a_dividend_before_a_split_counts_in_the_shares_of_its_day() -> None:
     assert list(bars.adjusted("total").close) == pytest.approx([50 * 0.98 * 0.99, 50 * 0.99, 50])
 
 
+def test_prices_in_todays_shares_are_put_back_as_they_were_traded() -> None:
+    """A source that adjusts to today's shares would show a later split in the prices of an earlier `as_of`."""
+    split, paid = Split(DAY("2024-01-03"), 2.0), Dividend(DAY("2024-01-02"), 1.0)
+    bars = made([50, 50, 50], splits=(split,), dividends=(paid,), adjustment="by the source")
+    traded = bars.as_traded()
+    assert (list(traded.close), list(traded.volume)) == ([100, 100, 50], [50, 50, 100])
+    assert [d.amount for d in traded.dividends] == [2.0]
+    assert list(traded.until(DAY("2024-01-02")).adjusted().close) == [100, 100]
+    assert list(traded.adjusted().close) == [50, 50, 50]
+
+
 def test_a_dividend_after_as_of_or_outside_of_the_window_moves_no_price() -> None:
     bars = made([40, 50, 49, 51], dividends=(Dividend(DAY("2024-01-03"), 1.0),))
     assert list(bars.until(DAY("2024-01-02")).adjusted("total").close) == [40, 50]
