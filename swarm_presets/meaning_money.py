@@ -114,7 +114,9 @@ def _run_time(tree: Mapping) -> Iterator[Problem]:
         time = _leaf(entry.node)
         if time and seconds(time.text) > seconds(pot.text):
             message = f"`time` {time.text} is longer than the run's {pot.text}"
-            yield problem("SW303", message, time.span, f"at most `{pot.text}`")
+            place = nearest_of(tree, time, pot)
+            cure = f"at most `{pot.text}`" if place is time else f"at least `{time.text}`"
+            yield problem("SW303", message, place.span, cure)
 
 
 def idle_pots(tree: Mapping) -> Iterator[Problem]:

@@ -73,7 +73,12 @@ class ContextPart(Part):
 
 
 class MemoryPart(Part):
-    """Which memories are read and written, and how many are recalled."""
+    """Which memories are read and written, and how many are recalled.
+
+    `user`: what is known of the person in private; `channel`: what is known in the group where they write; `run`: the
+    results that agents of this run lay out. The supervisor has `[user, channel]` for both unless it says otherwise; an
+    agent reads `[user]`, and may write `[run]` alone. `swarm` is not to be had: every memory has an owner.
+    """
 
     read: list[Scope] | None = None
     write: list[Scope] | None = None
