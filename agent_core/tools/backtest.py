@@ -107,9 +107,9 @@ def backtest_tools(sources: Sources, book: Portfolio | None = None) -> list[Tool
         )
         options = Options(interval, terms, warmup, walk_forward, risk_free_pct, theme)
         desk = _Desk(sources, ctx, options)
-        trial = await desk.run(symbols, start, end, benchmark, tested, label)
-        kept = await record(book, ctx, trial) if book else False
-        return await desk.output(trial, kept=kept)
+        return await desk.answer(
+            await desk.run(symbols, start, end, benchmark, tested, label), book
+        )
 
     return [run_backtest]
 
@@ -172,8 +172,8 @@ class _Desk:
         self._defined(outcome, assets)
         return Trial(label, tuple(found), against, request, outcome, self.options.interval)
 
-    async def output(self, trial: Trial, *, kept: bool) -> ToolOutput:
-        """The answer with its picture and its trades."""
+    async def answer(self, trial: Trial, book: Portfolio | None) -> ToolOutput:
+        """The answer with its picture and its trades; what was cancelled before it is not kept in the book."""
         self.ctx.progress("绘图中" if self.ctx.language == "zh" else "drawing", 0.8)
         picture = await _computed(
             draw_equity, backtest_answer.picture(self.ctx, trial, self.options.theme)
@@ -184,6 +184,7 @@ class _Desk:
             Artifact(f"{stem}.png", "image/png", picture, line),
             Artifact(f"{stem}-trades.csv", "text/csv", backtest_answer.trades_csv(trial)),
         )
+        kept = await record(book, self.ctx, trial) if book else False
         fields = backtest_answer.fields(self.ctx, trial, [file.name for file in files], kept=kept)
         return ToolOutput(dump(fields), line, files)
 
