@@ -101,15 +101,13 @@ def backtest_tools(sources: Sources, book: Portfolio | None = None) -> list[Tool
             walk_forward: Share of days in sample, such as 0.7; both parts are reported.
             benchmark: Symbol to hold instead; by default the symbols themselves.
         """
-        tested, label = _rules(strategy, params, rules)
+        how = _rules(strategy, params, rules)
         terms = Terms(
             cash, commission_bps, commission_per_order, slippage_bps, weighting, whole_shares
         )
         options = Options(interval, terms, warmup, walk_forward, risk_free_pct, theme)
         desk = _Desk(sources, ctx, options)
-        return await desk.answer(
-            await desk.run(symbols, start, end, benchmark, tested, label), book
-        )
+        return await desk.answer(await desk.run(symbols, start, end, benchmark, *how), book)
 
     return [run_backtest]
 
