@@ -54,6 +54,7 @@ from gateway.settings import Settings
 from gateway.source_house import SourceHouse, source_house
 from gateway.symbol_refresh import use_fetched
 from gateway.task_commands import Panel
+from gateway.task_model import task_models
 from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse, load_presets
 from gateway.toolbox import Equipment, toolbox
@@ -131,20 +132,22 @@ def _base(settings: Settings, db: Database) -> _Base:
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
     registry = toolbox(_equipment(settings, db, house, orders))
-    redactor = Redactor(settings.secrets())
-    reader = Reader()
+    redactor, reader = Redactor(settings.secrets()), Reader()
+    models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
+    budgets = _budgets(settings, clock)
+    asks = task_models(models, db, budgets)
     return _Base(
         settings,
         db,
         clock,
         redactor,
         registry,
-        ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES),
+        models,
         _teams(settings, registry, reader),
         channels,
         Sender(db, clock, channels.get),
-        _budgets(settings, clock),
-        BackgroundTasks(db, clock, registry, redactor, SessionArchive(db)),
+        budgets,
+        BackgroundTasks(db, clock, registry, redactor, SessionArchive(db), model=asks),
         reader,
         orders,
     )

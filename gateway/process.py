@@ -70,8 +70,9 @@ async def _serve(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
-        await core.tasks.start()
         await core.memory.start()
+        # After the memory, which gives back what calls of an earlier process had set aside.
+        await core.tasks.start()
         await keeper.start()
         await core.presets.start()
         await control.start()
@@ -167,8 +168,9 @@ async def chat(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
-        await core.tasks.start()
         await core.memory.start()
+        # After the memory, which gives back what calls of an earlier process had set aside.
+        await core.tasks.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:

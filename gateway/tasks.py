@@ -18,7 +18,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from agent_core.past import Archive
-from agent_core.ports import Clock
+from agent_core.ports import Clock, Model
 from agent_core.runtime.invoke import UNSURE, Done, carried_out, failure
 from agent_core.storage.statements import add_blob
 from agent_core.tasks import State
@@ -31,6 +31,7 @@ from gateway.db import Database, settled
 from gateway.engine.fence import AWAY
 from gateway.redact import Redactor
 from gateway.task_desk import RUNNING, Live, TaskDesk
+from gateway.task_model import ModelOf, no_model
 
 log = logging.getLogger(__name__)
 ATTEMPTS = 3  # starts of one task that may end with the process (hermes#7536)
@@ -49,7 +50,8 @@ UNKNOWN_TOOL = "There is no tool {tool!r} here any more."
 class BackgroundTasks:
     """The one loop over the rows of background tasks, and what runs for them. Turns start tasks through `desk`.
 
-    `wake` is called with a conversation and a person once news waits there. `sleep` takes seconds.
+    `wake` is called with a conversation and a person once news waits there. `model` gives a task the model that its
+    tool may ask. `sleep` takes seconds.
     """
 
     def __init__(
@@ -60,6 +62,7 @@ class BackgroundTasks:
         redactor: Redactor,
         archive: Archive | None = None,
         *,
+        model: ModelOf = no_model,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._db = db
@@ -67,6 +70,7 @@ class BackgroundTasks:
         self._registry = registry
         self._redactor = redactor
         self._archive = archive
+        self._model = model
         self._sleep = sleep
         self.wake: Callable[[str, str], None] = lambda _lane, _person: None
         self._saving: set[asyncio.Task[None]] = set()
@@ -214,9 +218,10 @@ class BackgroundTasks:
         spec = self._registry.get(row.tool)
         if spec is None:
             return Done(failure(call, UNKNOWN_TOOL.format(tool=row.tool)), error="UnknownTool")
-        return await carried_out(self._context(row, live), call, spec, min(spec.timeout, LONGEST_S))
+        ctx = self._context(row, live, await self._model(row))
+        return await carried_out(ctx, call, spec, min(spec.timeout, LONGEST_S))
 
-    def _context(self, row: Any, live: Live) -> ToolContext:
+    def _context(self, row: Any, live: Live, model: Model | None) -> ToolContext:
         return ToolContext(
             owner=row.owner,
             session_id=row.call_session,
@@ -227,6 +232,7 @@ class BackgroundTasks:
             as_of=dt.date.fromisoformat(row.as_of) if row.as_of else None,
             progress=partial(self._progress, row.id, live),
             archive=self._archive,
+            model=model,
             max_age=row.max_age,
             sources=None if row.sources is None else tuple(row.sources.split(",")),
         )

@@ -42,6 +42,7 @@ from gateway.schedule import Timer
 from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.task_commands import Panel
+from gateway.task_model import paid_model
 from gateway.tasks import BackgroundTasks
 from gateway.team_house import TeamHouse
 from gateway.turns import Turns
@@ -144,7 +145,9 @@ class House:
             sleep=nap or self.clock.sleep,
         )
         registry = self.tools.registry()
-        self.tasks = BackgroundTasks(db, self.clock, registry, Redactor(), sleep=self._rest)
+        self.tasks = BackgroundTasks(
+            db, self.clock, registry, Redactor(), model=self._asked, sleep=self._rest
+        )
         self.commands.tasks = Panel(registry, self.tasks.desk.where)
         self.asking = AskingLanes()
         self.decisions = Decisions(self.settings.access, registry)
@@ -228,6 +231,10 @@ class House:
         self._keys = 0
         self._naps: list[tuple[float, asyncio.Event]] = []
         self._rests: list[tuple[float, asyncio.Event]] = []
+
+    async def _asked(self, row: Any) -> Model | None:
+        """The teacher answers for background tasks, too."""
+        return paid_model(self.teacher, self.db, self.budgets, row) if self.teacher else None
 
     async def _teachers(self) -> tuple[Model, Model] | None:
         return (self.teacher, self.teacher) if self.teacher else None

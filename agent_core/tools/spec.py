@@ -28,7 +28,7 @@ from agent_core.approvals import Rule
 from agent_core.errors import SwarmgateError
 from agent_core.finance.sources import allowed
 from agent_core.past import Archive, Memory
-from agent_core.ports import Clock, ToolSchema
+from agent_core.ports import Clock, Model, ToolSchema
 from agent_core.tasks import Tasks
 from agent_core.types import ArtifactRef
 
@@ -105,6 +105,8 @@ class ToolContext:
 
     `owner` is the principal of the turn; `as_of` bounds every datum (None: now); `archive` reads back what was cleared
     or condensed, `memory` notes what is to be remembered, where anything is kept; `tasks` are the background tasks.
+    `model` is there in a background task alone, and only where one answers: the owner's pots pay for it, and a call for
+    which they have no room is a ModelError; one call at a time.
     Prices that are older than `max_age` seconds are marked as stale (None: each tool's own measure); `sources` names
     the data sources that the call may see, in order (None: all), which whatever holds one obeys. `rules` are those of
     the preset that hold for this very call, `consent` is the yes that it runs by; both are empty where nobody was
@@ -126,6 +128,7 @@ class ToolContext:
     rules: tuple[Rule, ...] = ()
     consent: Consent | None = None
     tasks: Tasks | None = None
+    model: Model | None = None
 
 
 @dataclass(frozen=True, slots=True)
