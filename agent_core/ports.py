@@ -152,12 +152,29 @@ class Model(Protocol):
         ...
 
 
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """The words of a voice message, "" for none, and what it took to hear them; its cost may be unknown."""
+
+    words: str
+    usage: Usage
+
+
 @runtime_checkable
 class Transcriber(Protocol):
     """Turns a voice message into words."""
 
-    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
-        """The words, in the language that is spoken; empty where there are none. Raises a ModelError.
+    @property
+    def name(self) -> str:
+        """Of the model, as `<provider>/<model>`."""
+        ...
+
+    async def price(self) -> Price | None:
+        """Of its tokens; None where that is unknown, or something else is paid for."""
+        ...
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> Heard:
+        """The words, in the language that is spoken. Raises a ModelError.
 
         Cancellation closes the connection.
         """

@@ -9,14 +9,14 @@ before fetches anew.
 import asyncio
 import logging
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
 from agent_core.errors import ModelError
 from agent_core.ports import ModelInfo, NewBlob, Transcriber
 from agent_core.storage.statements import blob_id
 from agent_core.tools.document_text import is_readable
-from agent_core.types import Block, Image, Text
+from agent_core.types import Block, Image, Text, Usage
 from channels.base import CanDownload, Channel
 from channels.errors import Refused, UnknownChannel
 from channels.types import Address, Attachment
@@ -33,17 +33,28 @@ AT_ONCE = 3  # files in memory at a time
 READ_LATER = "read_document reads it, where you have that tool"
 UNREAD = "its content cannot be read here"
 _MEGA = 2**20
+MayPay = Callable[[str, bool], Awaitable[bool]]  # for a model by its name, whose price is known
+
+
+async def nobody_pays(model: str, priced: bool) -> bool:
+    """Where nothing is limited."""
+    del model, priced
+    return True
 
 
 @dataclass(slots=True)
 class Found:
-    """What one file became. `line` names it to the model; `words` are spoken; `problem` is a code of gateway.texts."""
+    """What one file became. `line` names it to the model; `words` are spoken; `problem` is a code of gateway.texts.
+
+    `usage` is what it took to hear the words.
+    """
 
     line: str
     blocks: tuple[Block, ...] = ()
     words: str = ""
     blob: NewBlob | None = None
     problem: str = ""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +62,8 @@ class Brought:
     """What the files of a message became.
 
     `item` is the message with spoken words in its text and a line for each file; `blocks` follow its words in the row.
-    `told` is for the person, empty when all went well. `useless`: the model has nothing to go by.
+    `told` is for the person, empty when all went well. `useless`: the model has nothing to go by. `usage`: what `ears`
+    took to hear voice messages, None where there were none.
     """
 
     item: Item
@@ -59,6 +71,8 @@ class Brought:
     blobs: tuple[NewBlob, ...] = ()
     told: str = ""
     useless: bool = False
+    usage: Usage | None = None
+    ears: str = ""
 
     @property
     def meta(self) -> dict[str, object]:
@@ -80,14 +94,25 @@ class Media:
     _slots: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE))
 
     async def bring(
-        self, item: Item, owner: str, address: Address, language: Language, model: ModelInfo
+        self,
+        item: Item,
+        owner: str,
+        address: Address,
+        language: Language,
+        model: ModelInfo,
+        may_pay: MayPay = nobody_pays,
     ) -> Brought:
-        """Fetch and read all files of a message for `owner`, the principal. What failed is said in the result."""
-        files = item.attachments[:MAX_FILES]
-        found = await asyncio.gather(*(self._one(file, owner, address) for file in files))
-        return _together(item, files, found, language, model)
+        """Fetch and read all files of a message for `owner`, the principal. What failed is said in the result.
 
-    async def _one(self, file: Attachment, owner: str, address: Address) -> Found:
+        `may_pay` says whether the pots of the turn have something left for a call of a model.
+        """
+        files = item.attachments[:MAX_FILES]
+        found = await asyncio.gather(*(self._one(file, owner, address, may_pay) for file in files))
+        ears = self.transcriber()
+        brought = _together(item, files, found, language, model)
+        return replace(brought, ears="" if ears is None else ears.name)
+
+    async def _one(self, file: Attachment, owner: str, address: Address, may_pay: MayPay) -> Found:
         line = _line(file)
         if file.media_type.startswith("video/"):
             return Found(f"{line}: it cannot be seen here")
@@ -102,7 +127,7 @@ class Media:
                 log.warning("file_not_fetched", extra={"person": owner, "reason": repr(e)})
                 why = "it is too large" if large else "it could not be fetched"
                 return Found(f"{line}: {why}", problem="file_large" if large else "file_failed")
-            return await self._read(replace(file, data=data, size=len(data)), owner)
+            return await self._read(replace(file, data=data, size=len(data)), owner, may_pay)
 
     async def _fetch(self, file: Attachment, address: Address) -> bytes:
         channel = self.channel(address)
@@ -110,7 +135,7 @@ class Media:
             raise UnknownChannel(f"{address.channel} hands no files over")
         return await channel.download(file, MAX_BYTES)
 
-    async def _read(self, file: Attachment, owner: str) -> Found:
+    async def _read(self, file: Attachment, owner: str, may_pay: MayPay) -> Found:
         data = file.data or b""
         line = _line(file)
         blob = _blob(owner, file, data)
@@ -123,7 +148,7 @@ class Media:
             kept = _blob(owner, replace(file, media_type=picture.media_type), picture.data)
             return Found(line, (Image(kept.id, kept.media_type),), blob=kept)
         if is_spoken(file):
-            return await self._listen(file, data, blob)
+            return await self._listen(file, data, blob, may_pay)
         if documents.is_text(file.name, file.media_type):
             text = documents.read(data)
             if text is not None and text.strip():
@@ -132,19 +157,23 @@ class Media:
         said = READ_LATER if is_readable(file.name, file.media_type) else UNREAD
         return Found(f"{line}: {said}", blob=blob)
 
-    async def _listen(self, file: Attachment, data: bytes, blob: NewBlob) -> Found:
+    async def _listen(self, file: Attachment, data: bytes, blob: NewBlob, may_pay: MayPay) -> Found:
         line = _line(file)
         transcriber = self.transcriber()
         if transcriber is None:
             return Found(f"{line}: it cannot be listened to here", problem="voice_deaf")
+        if not await may_pay(transcriber.name, await transcriber.price() is not None):
+            log.info("voice_lacks_room", extra={"model": transcriber.name})
+            return Found(f"{line}: it was not transcribed", blob=blob, problem="voice_unpaid")
         try:
-            words = await transcriber.transcribe(data, file.name, file.media_type)
+            heard = await transcriber.transcribe(data, file.name, file.media_type)
         except ModelError as e:
             log.warning("voice_not_heard", extra={"reason": str(e)})
             return Found(f"{line}: it could not be transcribed", blob=blob, problem="voice_failed")
-        if not words:
-            return Found(f"{line}: no words are heard in it", blob=blob, problem="voice_empty")
-        return Found(f"{line}: transcribed above", words=words, blob=blob)
+        if not heard.words:
+            line = f"{line}: no words are heard in it"
+            return Found(line, blob=blob, problem="voice_empty", usage=heard.usage)
+        return Found(f"{line}: transcribed above", words=heard.words, blob=blob, usage=heard.usage)
 
 
 def is_spoken(file: Attachment) -> bool:
@@ -181,12 +210,14 @@ def _together(
     text = "\n".join([*([item.text] if item.text else []), *spoken])
     blind = not model.vision and any(isinstance(block, Image) for block in blocks)
     seen = [b for b in blocks if model.vision or not isinstance(b, Image)]
+    used = [one.usage for one in found if one.usage is not None]
     return Brought(
         item=replace(item, text=text, files=tuple(lines)),
         blocks=blocks,
         blobs=tuple({one.blob.id: one.blob for one in found if one.blob}.values()),
         told="\n".join(_problems(item, files, found, language, model if blind else None)),
         useless=not text and not seen and (blind or any(one.problem for one in found)),
+        usage=sum(used, Usage()) if used else None,
     )
 
 

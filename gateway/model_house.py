@@ -112,7 +112,11 @@ class ModelHouse:
             entry = self._settings.providers[provider]
             key = entry.api_key.get_secret_value() if entry.api_key is not None else ""
             self._transcriber = OpenAITranscriber(
-                model, provider=provider, api_key=key, base_url=entry.base_url
+                model,
+                provider=provider,
+                api_key=key,
+                base_url=entry.base_url,
+                price=lambda: info(name, self._settings.facts(), entry.kind).price,
             )
         return self._transcriber
 

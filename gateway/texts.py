@@ -129,6 +129,10 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "I could not understand your voice message. Please send it again, or write instead.",
         "语音消息未能识别，请重新发送或改用文字。",
     ),
+    "voice_unpaid": (
+        "The budget does not cover your voice message. Please write instead; /budget shows more.",
+        "预算不足，无法识别语音消息，请改用文字；/budget 查看详情。",
+    ),
     "voice_empty": (
         "I hear no words in your voice message.",
         "语音消息中没有听到内容。",

@@ -83,6 +83,20 @@ class TurnBudget:
             raise BudgetExceeded("unpriced", model=need.model)
         self.house.note_unpriced(need.model)
 
+    def may_use(self, model: str, priced: bool) -> bool:
+        """Whether the pots' rules allow a model, be its price unknown."""
+        rules = self.purse.rules
+        if not priced and rules.unpriced != "allow":
+            try:
+                self._unpriced(Need(model, 0, None), refuse=rules.unpriced == "refuse")
+            except BudgetExceeded:
+                return False
+        return True
+
+    def has_left(self, conn: Connection) -> bool:
+        """See Purse."""
+        return self.purse.has_left(conn, self.house.clock.now())
+
     def reserve(self, conn: Connection, session_id: str, need: Need) -> Hold | Short:
         """In a transaction: see Purse."""
         return self.purse.reserve(conn, session_id, need, self.house.clock.now())

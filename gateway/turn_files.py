@@ -14,7 +14,7 @@ from gateway.draft import Draft
 from gateway.engine.begin import Begun, Place, first_row
 from gateway.identity import Language
 from gateway.inbox import Item
-from gateway.media import Brought, Media
+from gateway.media import Brought, MayPay, Media, nobody_pays
 from gateway.sender import Sender
 
 
@@ -27,6 +27,7 @@ class TurnFiles:
     begun: Begun
     language: Language
     model: Callable[[], ModelInfo]
+    may_pay: MayPay = nobody_pays
     _said: set[str] = field(default_factory=set)
 
     @property
@@ -47,7 +48,12 @@ class TurnFiles:
     async def bring(self, item: Item) -> Brought:
         """Fetch and read all files of a message; see Media.bring."""
         brought = await self.media.bring(
-            item, self.owner, self.begun.lane.address, self.language, self.model()
+            item,
+            self.owner,
+            self.begun.lane.address,
+            self.language,
+            self.model(),
+            self.may_pay,
         )
         lines = [line for line in brought.told.splitlines() if line not in self._said]
         self._said.update(lines)

@@ -12,7 +12,7 @@ from sqlalchemy import Connection
 from agent_core.compaction.strategies import DEFAULT, POLICIES
 from agent_core.compaction.view import View
 from agent_core.errors import Fenced, Reload
-from agent_core.ports import Clock, Transcriber
+from agent_core.ports import Clock, ModelInfo, Transcriber
 from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
@@ -116,7 +116,7 @@ class Turns:
         mark = MessageMark(self._channel(begun), begun, self.services.sleep)
         try:
             turn = await self._prepare(begun, journal, delivery, language)
-            journal.files = files = self._files(begun, turn, language)
+            journal.files = files = self._files(begun, turn, journal, language)
             if begun.unwritten:
                 plain = stop or _is_poison(begun)
                 await self._write_first(begun, files, journal, turn, plain=plain)
@@ -221,8 +221,13 @@ class Turns:
             turn.refuse(problem)
         return turn
 
-    def _files(self, begun: Begun, turn: Turn, language: Language) -> TurnFiles:
-        return TurnFiles(self._media, self.senders, begun, language, model=lambda: turn.model)
+    def _files(
+        self, begun: Begun, turn: Turn, journal: TurnJournal, language: Language
+    ) -> TurnFiles:
+        def model() -> ModelInfo:
+            return turn.model
+
+        return TurnFiles(self._media, self.senders, begun, language, model, journal.may_pay)
 
     async def _write_first(
         self, begun: Begun, files: TurnFiles, journal: TurnJournal, turn: Turn, *, plain: bool

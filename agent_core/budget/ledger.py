@@ -262,6 +262,12 @@ class Purse:
         after = replace(row, usd_held=held.usd, tokens_held=held.tokens, runs=runs)
         return not _over(pot, after, strict=need.usd is None or not self.rules.reserve)
 
+    def has_left(self, conn: Connection, now: dt.datetime) -> bool:
+        """Whether there is something left in every pot, for a call whose worst case nobody knows."""
+        return not any(
+            _over(self._pot(row), row, strict=True) for row in ledger.pots_of(conn, self._refs(now))
+        )
+
     def _pot(self, row: PotRow) -> Pot:
         of_preset = row.key.endswith(OF_PRESETS)
         own = (p for p in self.rules.pots if p.kind == row.kind and p.of_preset == of_preset)

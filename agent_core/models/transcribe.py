@@ -3,13 +3,19 @@
 A small call without a stream: plain aiohttp, so that no SDK is loaded for it.
 """
 
+import asyncio
 import io
 import json
+from collections.abc import Callable
+from typing import Any
 
 import aiohttp
 
 from agent_core.errors import ModelTimeout, ModelUnreachable, StreamBroken
+from agent_core.models.catalog import usage_of
 from agent_core.models.failures import of_status
+from agent_core.ports import Heard, Price
+from agent_core.types import Usage
 
 OPENAI = "https://api.openai.com/v1"
 CONNECT_SECONDS = 10.0
@@ -42,6 +48,7 @@ class OpenAITranscriber:
         api_key: the key; empty where the endpoint wants none.
         base_url: None for OpenAI's own; usually ends in /v1.
         total: seconds that a whole call may take.
+        price: of its tokens, None where it is unknown; called in a thread.
     """
 
     def __init__(
@@ -52,7 +59,9 @@ class OpenAITranscriber:
         api_key: str,
         base_url: str | None = None,
         total: float = TOTAL_SECONDS,
+        price: Callable[[], Price | None] = lambda: None,
     ) -> None:
+        self._price = price
         self._model = model
         self._provider = provider
         self._key = api_key
@@ -60,7 +69,16 @@ class OpenAITranscriber:
         self._timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
         self._session: aiohttp.ClientSession | None = None
 
-    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
+    @property
+    def name(self) -> str:
+        """See ports.Transcriber."""
+        return f"{self._provider}/{self._model}"
+
+    async def price(self) -> Price | None:
+        """See ports.Transcriber."""
+        return await asyncio.to_thread(self._price)
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> Heard:
         """See ports.Transcriber. Raises a ModelError."""
         form = aiohttp.FormData({"model": self._model, "response_format": "json"})
         form.add_field(
@@ -77,7 +95,8 @@ class OpenAITranscriber:
             raise StreamBroken(self._provider, type(error).__name__) from error
         if response.status >= 400:
             raise of_status(self._provider, response.status, _said(body), response.headers)
-        return _words(self._provider, body)
+        found = _parsed(body)
+        return Heard(_words(self._provider, found), _usage(found, await self.price()))
 
     async def close(self) -> None:
         """See ports.Transcriber."""
@@ -110,13 +129,26 @@ def _said(body: bytes) -> str:
         return body[:200].decode("utf-8", "replace")
 
 
-def _words(provider: str, body: bytes) -> str:
-    """`text` of the answer; some servers send plain text whatever was asked for."""
+def _parsed(body: bytes) -> Any:
+    """The answer; some servers send plain text whatever was asked for."""
     try:
-        found = json.loads(body)
+        return json.loads(body)
     except ValueError:
-        return body.decode("utf-8", "replace").strip()
+        return body.decode("utf-8", "replace")
+
+
+def _words(provider: str, found: Any) -> str:
     text = found.get("text") if isinstance(found, dict) else found
     if not isinstance(text, str):
         raise StreamBroken(provider, "the transcription has no text")
     return text.strip()
+
+
+def _usage(found: Any, price: Price | None) -> Usage:
+    """What was used, where the answer counts tokens; older models go by the second, for which there is no price."""
+    told = found.get("usage") if isinstance(found, dict) else None
+    told = told if isinstance(told, dict) else {}
+    read, written = told.get("input_tokens"), told.get("output_tokens")
+    if not isinstance(read, int) or not isinstance(written, int):
+        return Usage(usd=None, usd_uncached=None)
+    return usage_of(price, fresh=read, output=written)

@@ -7,9 +7,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from agent_core.budget.ledger import Settled
-from agent_core.storage.statements import (
-    close_turn,
-)
+from agent_core.storage.statements import add_usage, close_turn
 from agent_core.types import (
     ArtifactRef,
     Checkpoint,
@@ -104,20 +102,24 @@ class TurnJournal(SessionJournal):
         """Take what may be steered in, up to a row whose files are still to be brought in, which is returned."""
         missing: list[inbox.Item | None] = [None]
         letters: list[tuple[int, Draft] | None] = []
+        booked: list[Settled | None] = [None]
 
         def work(conn: Connection, after: int) -> list[Row]:
             missing[0] = None
             letters.clear()
             rows: list[NewRow] = []
+            taken: list[Brought] = []
             for item in self._steerable(inbox.new_rows(conn, self._fence.conversation_id, after=0)):
                 if item.attachments and self.files is not None and item.id not in brought:
                     missing[0] = item
                     break
                 inbox.take(conn, [item.id], self._turn_id)
+                taken += [brought[item.id]] if item.id in brought else []
                 rows.append(self._steered(conn, item, brought.get(item.id), letters))
+            booked[0] = self._heard(conn, taken)
             return self._write(conn, after, rows, None, "") if rows else []
 
-        added = await self._commit(work, lambda: self._send(letters))
+        added = await self._commit(work, lambda: self._brought(letters, booked[0]))
         return added, missing[0]
 
     def _steered(
@@ -142,6 +144,7 @@ class TurnJournal(SessionJournal):
     async def open(self, row: NewRow, brought: Brought | None) -> None:
         """Write the turn's first row, which waited for its files, with their bytes and what is said of them."""
         letters: list[tuple[int, Draft] | None] = []
+        booked: list[Settled | None] = [None]
         first = clean_row(self._fence.redactor, row)
         kept = None if brought is None else self._clean(brought)
 
@@ -149,9 +152,35 @@ class TurnJournal(SessionJournal):
             letters.clear()
             if kept is not None and self.files is not None:
                 letters.append(self.files.store(conn, kept, self._fence.clock.now()))
+            booked[0] = self._heard(conn, [kept] if kept else [])
             return self._write(conn, after, [first], None, "")
 
-        await self._commit(work, lambda: self._send(letters))
+        await self._commit(work, lambda: self._brought(letters, booked[0]))
+
+    def _heard(self, conn: Connection, brought: Sequence[Brought]) -> Settled | None:
+        """Record and book what voice messages cost to hear, all that come into this transaction at once."""
+        used = [one.usage for one in brought if one.usage is not None]
+        if not used:
+            return None
+        usage, ears = sum(used, Usage()), brought[0].ears
+        add_usage(
+            conn,
+            turn_id=self._turn_id,
+            session_id=self._session_id,
+            owner=self._owner,
+            model=ears,
+            usage=usage,
+            now=self._fence.clock.now(),
+        )
+        if self._budget is None:
+            return None
+        return self._budget.settle(conn, self._session_id, usage, model=ears, last=False)
+
+    def _brought(self, letters: Sequence[tuple[int, Draft] | None], booked: Settled | None) -> None:
+        """Rows with files are committed."""
+        self._send(letters)
+        if self._budget is not None:
+            self._budget.settled(self._session_id, booked)
 
     def _send(self, letters: Sequence[tuple[int, Draft] | None]) -> None:
         for letter in letters:

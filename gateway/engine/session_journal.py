@@ -165,6 +165,13 @@ class SessionJournal:
         await self._commit(work, lambda: budget.reserved(self._session_id, made[-1]))
         budget.check(made[-1], need)
 
+    async def may_pay(self, model: str, priced: bool) -> bool:
+        """Whether the pots have something left for a call beside the model's own, whose cost nobody knows before."""
+        budget = self._budget
+        if budget is None:
+            return True
+        return budget.may_use(model, priced) and await self._fence.db.read(budget.has_left)
+
     async def steer(self) -> Sequence[Row]:
         """See Journal. A child session is never steered."""
         return ()

@@ -7,6 +7,8 @@ from dataclasses import replace
 from typing import Any
 
 from agent_core.models.scripted import INFO, ScriptedModel
+from agent_core.ports import Heard, Price
+from agent_core.types import Usage
 from channels.base import Mark
 from channels.errors import Refused
 from channels.types import Address, Attachment
@@ -48,13 +50,21 @@ class Files(Loopback):
 
 
 class Ears:
-    """A Transcriber that hears what it is told to."""
+    """A Transcriber that hears what it is told to, for `usd` dollars (None: nobody knows)."""
 
-    def __init__(self, hears: Callable[[bytes], str]) -> None:
+    name = "scripted/ears"
+
+    def __init__(self, hears: Callable[[bytes], str], usd: float | None = None) -> None:
         self.hears = hears
+        self.usd = usd
+        self.calls = 0
 
-    async def transcribe(self, data: bytes, name: str, media_type: str) -> str:
-        return self.hears(data)
+    async def price(self) -> Price | None:
+        return None if self.usd is None else Price(1.0, 1.0, 1.0, 1.0)
+
+    async def transcribe(self, data: bytes, name: str, media_type: str) -> Heard:
+        self.calls += 1
+        return Heard(self.hears(data), Usage(100, 10, usd=self.usd, usd_uncached=self.usd))
 
     async def close(self) -> None:
         return

@@ -6,7 +6,8 @@ import pytest
 from sqlalchemy import text
 
 from agent_core.errors import ModelOverloaded
-from agent_core.models.scripted import ScriptedModel
+from agent_core.models.scripted import Answer, ScriptedModel
+from agent_core.ports import ModelRequest
 from agent_core.runtime.pictures import MOST
 from agent_core.types import Image, Message, Text
 from channels.errors import Unreachable
@@ -14,7 +15,8 @@ from channels.types import Attachment
 from gateway.albums import QUIET_S
 from gateway.db import Database
 from gateway.media import MAX_BYTES, MAX_FILES
-from tests.house import House, until
+from tests.harness import call
+from tests.house import House, on_sqlite, settings, until
 from tests.unit.gateway.media_house import Ears, blind, drawn, media_house
 
 
@@ -392,3 +394,68 @@ async def test_an_album_survives_a_kill_before_its_row(db: Database) -> None:
         [request] = after.model.requests
         assert len(images(request.messages[-1])) == 2
         assert said(request.messages[-1])[0].startswith("both\n")
+
+
+async def test_what_hearing_costs_is_paid_from_the_pots(db: Database) -> None:
+    """Two voice messages that come together: both are in each pot and in the record of what was used."""
+    pots = {"user_day": {"usd": 1.0}, "day": {"usd": 5.0}}
+    ears = Ears(lambda _: "words", usd=0.2)
+    house, channel = media_house(db, ["one", "two"], ears=ears, rules=settings(budgets=pots))
+    async with house:
+        files = [channel.put(f"{n}.ogg", "audio/ogg", b"OggS") for n in range(2)]
+        await house.ask("", attachments=tuple(files))
+        spent = "select usd / 10000000, usd_held, runs from budget_pot order by kind desc"
+        assert [tuple(row) for row in await house.all(spent)] == [(40, 0, 1), (40, 0, 1)]
+        heard = "select sum(usd) from usage where model = 'scripted/ears'"
+        assert await house.one(heard) == pytest.approx(0.4)
+
+
+@on_sqlite
+async def test_a_voice_message_that_is_steered_in_is_paid_as_well(db: Database) -> None:
+    going = asyncio.Event()
+
+    async def script(request: ModelRequest) -> Answer | str:
+        if len(request.messages) > 1:
+            return "ok"
+        await going.wait()
+        return Answer(calls=(call("echo"),))
+
+    rules = settings(budgets={"day": {"usd": 5.0}, "user_day": None})
+    ears = Ears(lambda _: "words", usd=0.2)
+    house, channel = media_house(db, ScriptedModel(script), ears=ears, rules=rules)
+    async with house:
+        await house.say("begin")
+        await until(lambda: house.model.requests)
+        await house.say("", attachments=(channel.put("v.ogg", "audio/ogg", b"OggS"),))
+        going.set()
+        await house.quiet()
+        assert ears.calls == 1
+        assert await house.one("select count(*) from turn") == 1
+        assert await house.one("select usd / 10000000 from budget_pot where kind = 'day'") == 20
+
+
+async def test_a_voice_message_for_which_nothing_is_left_is_not_heard(db: Database) -> None:
+    ears = Ears(lambda _: "words", usd=1.0)
+    rules = settings(budgets={"user_day": {"usd": 1.0}, "day": {"usd": 5.0}})
+    house, channel = media_house(db, lambda _: "ok", ears=ears, rules=rules)
+    async with house:
+        file = channel.put("v.ogg", "audio/ogg", b"OggS")
+        await house.ask("", attachments=(file,))
+        assert ears.calls == 1
+        told = await house.ask("and this?", attachments=(file,))
+        assert ears.calls == 1
+        assert any("The budget does not cover your voice message." in text for text in told)
+
+
+@on_sqlite
+@pytest.mark.parametrize(("word", "calls"), [("refuse", 0), ("warn", 1)])
+async def test_ears_without_a_price_hear_where_such_models_may_be_used(
+    db: Database, word: str, calls: int
+) -> None:
+    ears = Ears(lambda _: "words")
+    rules = settings(budgets={"user_day": {"usd": 1.0}, "unpriced_models": word})
+    house, channel = media_house(db, lambda _: "ok", ears=ears, rules=rules)
+    async with house:
+        file = channel.put("v.ogg", "audio/ogg", b"OggS")
+        await house.ask("", attachments=(file,))
+        assert ears.calls == calls
