@@ -3,6 +3,7 @@
 import csv
 import datetime as dt
 import zipfile
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from io import BytesIO, StringIO
 from itertools import islice
@@ -21,6 +22,7 @@ XML = 50 * 2**20
 BAR = " | "
 _W = "{http://schemas.openxmlformats.org/wordprocessingml/2006/main}"
 _DELIMITERS = ",;\t|"
+_SAMPLE = 20_000  # characters by which the delimiter is told
 
 
 def read_word(data: bytes) -> Document:
@@ -133,12 +135,7 @@ def _sheets(book: Any) -> Document:
 def read_table(name: str, data: bytes) -> Document:
     """A CSV file in whatever encoding and with whatever delimiter."""
     text, _ = decode.decode(data)
-    sample = text[:20_000]
-    try:
-        dialect: Any = csv.Sniffer().sniff(sample, _DELIMITERS)
-    except csv.Error:
-        dialect = csv.excel_tab if name.lower().endswith(".tsv") else csv.excel
-    rows = csv.reader(StringIO(text, newline=""), dialect)
+    rows = csv.reader(StringIO(text, newline=""), delimiter=_delimiter(name, text[:_SAMPLE]))
     try:
         table, _, more = _table(islice(rows, ROWS), CELLS, CHARS)
         more = more or next(rows, None) is not None
@@ -146,6 +143,22 @@ def read_table(name: str, data: bytes) -> Document:
         raise ToolFailure(f"The table cannot be read: {error}.") from error
     note = "the table is not read to its end" if more else ""
     return Document("table", (Part("", table),), note=note)
+
+
+def _delimiter(name: str, sample: str) -> str:
+    """The mark that cuts most lines into equally many cells; csv.Sniffer gives up on short tables."""
+    best, score = "\t" if name.lower().endswith(".tsv") else ",", 0.0
+    for mark in _DELIMITERS:
+        try:
+            widths = Counter(
+                len(row) for row in csv.reader(StringIO(sample, newline=""), delimiter=mark) if row
+            )
+        except csv.Error:
+            continue
+        width, count = max(widths.items(), key=lambda item: item[1], default=(1, 0))
+        if width > 1 and count / widths.total() > score:
+            best, score = mark, count / widths.total()
+    return best
 
 
 def _table(rows: Iterable[Iterable[object]], cells: int, chars: int) -> tuple[str, int, bool]:

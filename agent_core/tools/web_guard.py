@@ -26,12 +26,12 @@ URL_CHARS = 2_000
 # Another way to write an IPv4 address: mapped, and NAT64, by which IPv6-only networks reach public hosts.
 _WITH_IPV4 = tuple(map(ipaddress.IPv6Network, ("::ffff:0:0/96", "64:ff9b::/96")))
 # Public by their number in some versions of Python, but answered by the cloud, by tunnels, or by no single host:
-# Azure's own address, 6to4 with its relays, Teredo, local NAT64, site-local and IPv4-compatible addresses.
+# Azure's and Oracle's own addresses, 6to4 with its relays, Teredo, local NAT64, site-local, IPv4-compatible ones.
 _SPECIAL = tuple(
     map(
         ipaddress.ip_network,
         (
-            *("168.63.129.16/32", "192.88.99.0/24", "2002::/16", "2001::/32"),
+            *("168.63.129.16/32", "192.0.0.0/24", "192.88.99.0/24", "2002::/16", "2001::/23"),
             *("64:ff9b:1::/48", "fec0::/10", "::/96"),
         ),
     )

@@ -6,8 +6,7 @@ Runs in a process of its own (reading.py): a page is made by strangers and may b
 import re
 from dataclasses import dataclass
 from html.parser import HTMLParser
-from importlib.util import find_spec
-from typing import Literal
+from typing import Any, Literal
 
 By = Literal["trafilatura", "plain"]
 _SILENT = frozenset({"script", "style", "template", "noscript", "svg", "iframe", "object", "head"})
@@ -43,14 +42,24 @@ def read_page(html: str) -> Page:
     plain = _Plain()
     plain.feed(html)
     plain.close()
-    if find_spec("trafilatura") is None:
-        return Page(plain.title, plain.text, "plain")
-    return _main_part(html, plain)
+    trafilatura = _library()
+    return (
+        Page(plain.title, plain.text, "plain")
+        if trafilatura is None
+        else _main_part(trafilatura, html, plain)
+    )
 
 
-def _main_part(html: str, plain: "_Plain") -> Page:
-    import trafilatura
+def _library() -> Any:
+    """The package trafilatura, or None where it is not installed, or not with all that it needs."""
+    try:
+        import trafilatura
+    except ImportError:
+        return None
+    return trafilatura
 
+
+def _main_part(trafilatura: Any, html: str, plain: "_Plain") -> Page:
     found = trafilatura.bare_extraction(html, with_metadata=True, include_comments=False)
     text = getattr(found, "text", None) or ""
     if not text.strip():
