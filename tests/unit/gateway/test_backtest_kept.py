@@ -9,11 +9,13 @@ from agent_core.book import Event, Profile
 from agent_core.finance import work
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
+from agent_core.models.scripted import Answer
 from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.spec import ToolContext
 from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
-from tests.house import START, Watch
+from tests.harness import agent, call, team
+from tests.house import START, House, Watch, on_sqlite, until
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -40,3 +42,28 @@ async def test_each_backtest_adds_an_event_and_renews_the_profile(db: Database) 
     assert profile.signal.endswith("on 2012-12-31 by momentum(126,0)")
     assert await book.records("telegram:2", Event) == []
     assert await book.records("telegram:2", Profile) == []
+
+
+@on_sqlite
+async def test_a_backtest_runs_in_the_background_and_its_end_brings_figures_and_files(
+    db: Database,
+) -> None:
+    """TGV-3, BGT-1, BGT-3: the model has a task id at once; the result wakes it, and the picture reaches the chat."""
+    asked = {"symbols": ["IBM"], "strategy": "macd", "start": "2012"}
+    script = [Answer(calls=(call("run_backtest", "b1", **asked),)), "It runs.", "It is done."]
+    the_team = team(agent(tools=("run_backtest", "check_background_tasks")))
+    async with House(db, script, the_team=the_team) as it:
+        (tool,) = backtest_tools(Sources([BundledSource()]), StoredPortfolio(db))
+        it.turns.services.registry.add(tool)
+        assert await it.ask("test macd on IBM") == ["It runs."]
+        await until(lambda: not it.tasks.busy)
+        await it.quiet()
+        assert it.channel.texts("1")[-1] == "It is done."
+        (event,) = await StoredPortfolio(db).records("telegram:1", Event)
+        shown = str(it.model.requests[-1].messages)
+        assert event.text in shown, "the notification has the line that is kept"
+        assert "max_drawdown_pct" in shown
+        assert [file.name for file in it.channel.order[-1].files] == [
+            "backtest-IBM-2012-01-03_2012-12-31.png",
+            "backtest-IBM-2012-01-03_2012-12-31-trades.csv",
+        ]
