@@ -17,7 +17,7 @@ from agent_core.storage.pending import Job
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import last_seq, load_rows
 from agent_core.storage.tables import Transcript, Turn
-from agent_core.types import Checkpoint, RowKind
+from agent_core.types import Checkpoint
 from gateway.conversation import Lane
 from gateway.found import UNLEARNT
 from gateway.identity import principal_of
@@ -75,7 +75,7 @@ def material_of(conn: Connection, job: Job) -> Material:
 def is_unlearnt(conn: Connection, session_id: str, turn_id: int) -> bool:
     """Whether the preset of a turn let nothing of it be remembered."""
     row = _TRANSCRIPT.c
-    here = (row.session_id == session_id, row.turn_id == turn_id, row.kind == RowKind.USER)
+    here = (row.session_id == session_id, row.turn_id == turn_id)
     first = conn.execute(select(row.meta).where(*here).order_by(row.seq).limit(1)).scalar()
     return first is not None and UNLEARNT in json.loads(first)
 

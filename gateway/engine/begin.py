@@ -161,7 +161,7 @@ def _begin_new(
 ) -> Begun:
     """Begin a row that was not begun before."""
     if late.is_late(way):
-        return _decided_late(conn, lane, item, person, way, place, preset(lane), now)
+        return _decided_late(conn, lane, item, person, way, place, preset(lane), now, found)
     again: tuple[Block, ...] = ()
     if way.name == "retry" and not item.attachments:
         again = retaken(conn, lane, now)
@@ -231,6 +231,7 @@ def _decided_late(
     place: Place,
     preset: Chosen,
     now: dt.datetime,
+    found: Found | None,
 ) -> Begun:
     """A turn for a decision that came when its own turn had ended."""
     ticket = late.ticket_of(conn, way)
@@ -239,6 +240,7 @@ def _decided_late(
     inbox.take(conn, [item.id], item.id)
     earlier = tuple(load_rows(conn, lane.session_id))
     row = late.first_row(ticket, item.id, context)
+    row = replace(row, meta={**row.meta, **(found.meta if found else {})})
     begun = _open(conn, lane, item, preset, now, earlier, row, person)
     rows = late.stored_call(conn, ticket, lane.session_id, item.id)
     added = append_rows(conn, lane.session_id, item.id, begun.rows[-1].seq, rows, now)

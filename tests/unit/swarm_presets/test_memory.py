@@ -7,6 +7,7 @@ import pytest
 
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
+from agent_core.runtime.memories import MemoryRules
 from agent_core.runtime.team import Team
 from agent_core.types import Context, ToolResult
 from gateway.db import Database
@@ -14,6 +15,7 @@ from swarm_presets.loader import load_folder
 from swarm_presets.problems import render
 from tests.harness import call, delegate
 from tests.house import House, on_sqlite
+from tests.unit.gateway.asking import PAY, THE_TEAM
 from tests.unit.gateway.remembering import remember
 from tests.unit.gateway.test_memory_learning import CHAT, LINE, idle, jobs, learnt
 
@@ -172,6 +174,22 @@ async def test_nothing_is_kept_of_a_session_that_may_not_be_remembered(
         assert await jobs(home) == []
         await home.ask("我偏好什么时候买入？")
         assert ("尾盘" in recalled(home.model.requests[-1])) == kept
+
+
+@on_sqlite
+async def test_a_late_yes_is_kept_no_more_than_what_was_said_before_it(db: Database) -> None:
+    """MEM-12: the turn of a decision that came late is one of the same session."""
+    rules = MemoryRules(write=frozenset())
+    team = replace(THE_TEAM, supervisor=replace(THE_TEAM.supervisor, memory=rules))
+    script = [PAY, Answer("about the weather"), Answer("reported: paid")]
+    async with House(db, script, the_team=team) as home:
+        await home.ask("pay bob")
+        await home.ask("how is the weather?")
+        await home.press("ok:1")
+        await home.quiet()
+        assert await home.one("select count(*) from turn") == 3
+        assert await home.indexer.catch_up() > 0
+        assert await home.one("select count(*) from recall_doc") == 0
 
 
 # Within a run -------------------------------------------------------------------------------------
