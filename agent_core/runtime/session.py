@@ -19,6 +19,7 @@ from agent_core.past import Archive, Memory, Recall
 from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.aliases import aliased
+from agent_core.runtime.background import ENDED
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools, desks_of, plan_of
 from agent_core.runtime.flow import PLAN
@@ -179,7 +180,7 @@ class Turn:
     def _begin_trace(self, rows: Sequence[Row]) -> None:
         own = [row for row in rows if row.turn_id == self._journal.turn_id]
         said = [row.message.text for row in own if row.kind is RowKind.USER]
-        resumed = any(row.kind is RowKind.ASSISTANT for row in own)
+        resumed = any(row.kind is RowKind.ASSISTANT and ENDED not in row.meta for row in own)
         trace.begun(
             self._journal,
             "\n".join(said),

@@ -11,6 +11,7 @@ from gateway.db import Database
 from gateway.task_desk import QUEUED, RUNNING
 from tests.harness import Desk, agent, call, delegate, message, post, team
 from tests.house import House, on_sqlite, until
+from tests.unit.agent_core.flow_desk import ANSWER, COLLECT, SYMBOL, asked, by_agent, planned
 from tests.unit.gateway.test_tasks import (
     REPORT,
     STUDY,
@@ -194,6 +195,38 @@ async def test_a_sub_agent_does_not_wait_and_the_main_agent_gets_the_ids(db: Dat
         shown = it.channel.order[-1]
         assert (shown.text, [f.name for f in shown.files]) == (REPORT, ["AAPL.png"])
         await settled(it)
+
+
+@on_sqlite
+async def test_the_news_of_a_task_runs_no_fixed_plan_again(db: Database) -> None:
+    """Nobody has asked anything: no step is made again, and no input is asked for."""
+    facts = agent("facts", tools=("study",))
+    the_team = planned(COLLECT, ANSWER, inputs=(SYMBOL,), agents=(facts,))
+    model = by_agent(facts=[STUDY, "It runs."], supervisor=["Facts run.", REPORT])
+    async with House(db, model, the_team=the_team) as it:
+        assert await it.ask("GOOG?") == ["Facts run."]
+        it.tools.gate.set()
+        await ended(it)
+        assert it.channel.texts("1") == ["Facts run.", REPORT]
+        assert asked(model) == ["facts", "facts", "supervisor", "supervisor"]
+        await settled(it)
+
+
+@on_sqlite
+async def test_a_person_is_told_in_their_language(db: Database) -> None:
+    async with house(db, STUDY, "运行中。") as it:
+        await it.ask("研究 AAPL")
+        await until(lambda: it.tools.calls)
+        await it.ask("/language zh")
+        await it.ask("/status")
+        panel = it.channel.order[-1]
+        assert panel.text.startswith("后台任务：")
+        assert "研究 · 40% · reading AAPL" in panel.text
+        assert panel.buttons[0].label.startswith("取消 t")
+        await it.ask("/new")
+        it.tools.gate.set()
+        await ended(it)
+        assert "（研究）已完成。found AAPL" in it.channel.order[-1].text
 
 
 @on_sqlite
