@@ -72,13 +72,13 @@ class Workspace:
             self.folder.mkdir(mode=0o700)
 
     def list(self, path: str) -> Listing | None:
-        """What a folder holds, None where the path is a file. Raises ToolFailure."""
+        """What a folder holds, None where the path is none. Raises ToolFailure."""
         parts = parts_of(path)
         with self._walk(parts[:-1]) as above:
             try:
                 here = os.open(parts[-1], _FOLDER, dir_fd=above) if parts else os.dup(above)
             except OSError as error:
-                if error.errno == errno.ENOTDIR and _is_file(parts[-1], above):
+                if error.errno == errno.ENOTDIR:
                     return None
                 _refuse(path, error)
         try:
@@ -188,7 +188,10 @@ class Workspace:
                             os.mkdir(part, 0o700, dir_fd=here)
                     below = os.open(part, _FOLDER, dir_fd=here)
                 except OSError as error:
-                    _refuse("/".join(parts[: number + 1]), error)
+                    name = "/".join(parts[: number + 1])
+                    if error.errno == errno.ENOTDIR and _is_link(part, here):
+                        error.errno = errno.ELOOP
+                    _refuse(name, error)
                 os.close(here)
                 here = below
             yield here
@@ -198,8 +201,8 @@ class Workspace:
 
 def parts_of(path: str) -> tuple[str, ...]:
     """The names on a path within the workspace; none for its root. Raises ToolFailure for a path that leads out."""
-    inner = path.strip().removeprefix("/workspace")
-    if inner.startswith("/") and not path.strip().startswith("/workspace/"):
+    inner = f"{path.strip()}/".removeprefix("/workspace/")
+    if inner.startswith("/"):
         raise ToolFailure("Only paths within the workspace are open, such as notes/plan.md.")
     parts = tuple(part for part in inner.split("/") if part not in ("", "."))
     if ".." in parts:
@@ -244,8 +247,12 @@ def _entry(folder: int, name: str, above: tuple[str, ...]) -> Entry | None:
     return Entry(path, found.st_size) if stat.S_ISREG(found.st_mode) else None
 
 
-def _is_file(name: str, folder: int) -> bool:
-    return stat.S_ISREG(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+def _is_link(name: str, folder: int) -> bool:
+    """Whether it is; the system says of a link only that it is no folder."""
+    try:
+        return stat.S_ISLNK(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
+    except OSError:
+        return False
 
 
 def _refuse(path: str, error: OSError) -> NoReturn:
