@@ -21,6 +21,7 @@ from functools import partial
 from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any, ParamSpec, TypeVar, cast
+from weakref import WeakSet
 
 from agent_core.errors import SwarmgateError
 
@@ -51,8 +52,8 @@ async def outside(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -
 
 
 async def close() -> None:
-    """End the worker process, if there is one. A later job starts a new one."""
-    await asyncio.to_thread(_shared.stop)
+    """End the worker process, if there is one, and those of every other Worker. A later job starts a new one."""
+    await asyncio.to_thread(_stop_all)
 
 
 class Worker:
@@ -64,6 +65,7 @@ class Worker:
         self._queue: ThreadPoolExecutor | None = None  # one thread, which talks to the process
         self._child: _Child | None = None
         self._running: _Job | None = None
+        _workers.add(self)
 
     @property
     def pid(self) -> int | None:
@@ -188,5 +190,11 @@ class _Child:
                 self.process.stdin.close()
 
 
+def _stop_all() -> None:
+    for worker in list(_workers):
+        worker.stop()
+
+
+_workers: WeakSet[Worker] = WeakSet()
 _shared = Worker()
-atexit.register(_shared.stop)
+atexit.register(_stop_all)

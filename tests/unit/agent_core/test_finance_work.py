@@ -192,11 +192,13 @@ async def test_a_job_that_kills_its_process_twice_is_a_clear_error(worker: Worke
     assert await worker.outside(process_id) == worker.pid
 
 
-async def test_closing_ends_the_shared_process_and_a_later_job_starts_another():
-    first = await work.outside(process_id)
+async def test_closing_ends_every_process_and_a_later_job_starts_another(worker: Worker):
+    first, other = await work.outside(process_id), await worker.outside(process_id)
+    assert first != other
     await work.close()
-    with pytest.raises(ProcessLookupError):
-        os.kill(first, 0)
+    for pid in (first, other):
+        with pytest.raises(ProcessLookupError):
+            os.kill(pid, 0)
     assert await work.outside(process_id) != first
     await work.close()
 
