@@ -7,13 +7,20 @@ from pathlib import Path
 import pytest
 
 HEAVY = {
+    "akshare",
     "anthropic",
+    "baostock",
+    "ccxt",
+    "currency_converter",
     "discord",
+    "exchange_calendars",
     "genai_prices",
     "google.genai",
     "matplotlib",
     "numpy",
     "openai",
+    "pandas",
+    "pyarrow",
     "pydantic_settings",
     "rich",
     "slack_bolt",
@@ -21,6 +28,7 @@ HEAVY = {
     "talipp",
     "telegram",
     "typer",
+    "yfinance",
 }
 
 

@@ -6,6 +6,9 @@ from pathlib import Path
 
 import pytest
 
+from agent_core.finance.sources.bundled import BundledSource
+from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.ecb import EcbSource
 from agent_core.models.scripted import Answer
 from agent_core.models.tokens import mixed
 from agent_core.ports import ModelRequest
@@ -219,3 +222,34 @@ routes: [{match: [screen, 选股], tools: [echo, slow]}]
         "You lead.\n\nWhere a request fits one of these, work in this order:\n"
         "- “screen”, “选股”: `echo`, then `slow`"
     )
+
+
+@on_sqlite
+@pytest.mark.parametrize(
+    ("data", "names"), [("data: {sources: [ecb]}", ("ecb",)), ("", ("bundled", "ecb"))]
+)
+async def test_a_run_sees_the_data_sources_of_its_preset(
+    db: Database, tmp_path: Path, data: str, names: tuple[str, ...]
+) -> None:
+    """`data.sources` hold for every tool, also those of sub-agents; without them a run sees all."""
+    seen: list[tuple[str, ...]] = []
+    chain = Sources([BundledSource(), EcbSource()])
+
+    @tool(title={"en": "Look", "zh": "看"})
+    async def look(ctx: ToolContext) -> ToolOutput:
+        """Look."""
+        seen.append(chain.names)
+        return ToolOutput("seen")
+
+    text = f"""
+supervisor: {{tools: [echo]}}
+agents: {{helper: {{role: Helper, prompt: Help., tools: [echo]}}}}
+{data}
+"""
+    calls = (delegate("helper"), call("echo", "c1"))
+    script = [Answer(calls=calls), Answer(calls=(call("echo", "c2"),)), Answer("a"), Answer("b")]
+    async with House(db, script, the_team=compiled(tmp_path, text)) as home:
+        found = replace(look, name="echo")
+        home.turns.services = replace(home.turns.services, registry=Registry([found]))
+        await home.ask("look")
+    assert seen == [names, names]
