@@ -93,7 +93,8 @@ class OrderKeeper:
         if lane is None or owner.revoked:
             return None
         language: Language = language_of("", None, self.language, owner.language)
-        text = say("order_done", language, line=line_of(order, language), note=order.note)
+        said = say("order_done", language, line=line_of(order, language))
+        text = f"{said} {order.note}".strip()
         return Draft(order.turn_id, f"order:{order.id}", order.owner, lane.address, text)
 
     async def _wait(self, seconds: float | None) -> None:

@@ -28,5 +28,5 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forget_trades": ("trades: {n}", "{n} 条交易记录"),
     "forget_cash": ("amounts of cash: {n}", "{n} 项现金"),
     "forget_order_audit": ("audit entries of orders: {n}", "{n} 条订单审计记录"),
-    "order_done": ("📈 {line}. {note}", "📈 {line}。{note}"),
+    "order_done": ("📈 {line}.", "📈 {line}。"),
 }
