@@ -85,6 +85,23 @@ def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Find
     yield from _database(settings)
     yield from _platforms(settings)
     yield from _sources(settings, ask=ask_sources)
+    yield from _commands(settings)
+
+
+def _commands(settings: Settings) -> Iterator[Finding]:
+    """Whether shell commands, where they are on, can run on this machine."""
+    if not settings.tools.exec_command:
+        return
+    from agent_core.tools.shell import Shell
+    from agent_core.tools.spec import ToolFailure
+
+    try:
+        asyncio.run(Shell().ready())
+    except ToolFailure as missing:
+        key, cure = "tools.exec_command", "mend it, or set tools.exec_command: false"
+        why = str(missing).rstrip(".")
+        problem = settings.refuse(key, f"cannot work: {why}", cure).problems[0]
+        yield Finding(f"settings.{key}", problem)
 
 
 def _sources(settings: Settings, *, ask: bool) -> Iterator[Finding]:

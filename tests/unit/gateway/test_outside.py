@@ -1,6 +1,7 @@
 """The web, sent files, workspaces and commands in a chat: whose they are, where they open, and who says yes."""
 
 import datetime as dt
+import shutil
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from agent_core.tools.spec import ToolFailure
 from agent_core.tools.web_guard import Guard
 from channels.types import Address
 from gateway import conversation, forget
+from gateway.cli.check import findings
 from gateway.db import Database
 from gateway.outside import Outside, outside_of
 from gateway.sent_files import StoredFiles
@@ -295,3 +297,18 @@ async def test_a_yes_to_a_file_is_for_that_state_of_it(db: Database, tmp_path: P
         assert await status(it) == "answered"
         assert "has changed since it was approved" in results(it.model.requests[-1])[0]
         assert Workspaces(tmp_path).of(ALICE).read("plan.md") == b"by hand"
+
+
+def test_check_says_that_commands_cannot_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An operator hears of a missing sandbox before a person does."""
+    monkeypatch.setattr(shutil, "which", lambda name: None)
+    config = tmp_path / "swarmgate.yaml"
+    config.write_text("version: 1\ntools:\n  exec_command: true\n")
+    config.chmod(0o600)
+    [found] = [f for f in findings(config) if f.id == "settings.tools.exec_command"]
+    assert (found.problem.line, found.problem.column) == (3, 17)
+    assert "installs the package bubblewrap" in found.problem.message
+    config.write_text("version: 1\n")
+    assert not [f for f in findings(config) if "exec" in f.id]
