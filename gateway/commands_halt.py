@@ -53,4 +53,4 @@ def _resume(conn: Connection, asked: "Asked", file: Path | None) -> str:
     was = halt.resume(conn, asked.person, asked.now)
     if file is not None and file.exists():
         return say("halt_file", asked.language)
-    return say("resumed" if was else "halt_is_off", asked.language)
+    return say("trading_resumed" if was else "halt_is_off", asked.language)

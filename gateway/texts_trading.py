@@ -16,7 +16,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "⛔ 交易已于 {at} UTC 由{by}停止。{reason}",
     ),
     "halt_is_off": ("Trading is not halted.", "交易未停止。"),
-    "resumed": (
+    "trading_resumed": (
         "Trading resumes. What was cancelled stays cancelled.",
         "交易已恢复，已撤销的订单不会恢复。",
     ),

@@ -278,15 +278,18 @@ async def test_votes_outlive_a_restart(db: Database) -> None:
 
 
 async def test_a_yes_under_another_preset_allows_nothing(db: Database) -> None:
-    """TGV-6: a ticket is bound to the preset's digest and the rules."""
-    async with ruled(db, PAY, by=(Rule("pay"),)) as first:
+    """TGV-6: a ticket is bound to the preset's digest and the rules; a turn of its own runs under the present one."""
+    async with ruled(db, PAY, "weather", by=(Rule("pay"),)) as first:
         await pay(first)
+        await first.say("how is the weather?")
+        await first.quiet()
+        assert await status(first) == "parked"
     other = replace(under(Rule("pay")), digest="1" * 64)
     async with house(db, "no", the_team=other, rules=rules()) as it:
         await it.press("ok:1", key="later")
         await it.quiet()
         assert it.tools.calls == []
-        assert "the preset has changed" in results(it.model.requests[-1])[0]
+        assert "the preset has changed" in results(it.model.requests[-1])[-1]
 
 
 @pytest.mark.parametrize("words", NO_CONSENT)

@@ -300,12 +300,9 @@ async def test_files_that_come_while_a_turn_runs_are_steered_in_with_their_conte
 ) -> None:
     going = asyncio.Event()
 
-    async def script(request: object) -> object:
+    async def script(_: ModelRequest) -> Answer | str:
         if len(house.model.requests) == 1:
             await going.wait()
-            from agent_core.models.scripted import Answer
-            from tests.harness import call
-
             return Answer("", (call("echo"),))
         return "I see it"
 

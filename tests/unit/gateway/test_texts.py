@@ -1,19 +1,15 @@
 """Texts for people: each code has one, in both languages, with the same values."""
 
+import pkgutil
 from collections import Counter
+from importlib import import_module
 from string import Formatter
 
-from gateway import (
-    texts,
-    texts_archive,
-    texts_budget,
-    texts_context,
-    texts_memory,
-    texts_session,
-    texts_usage,
-)
+import gateway
+from gateway import texts
 
-PARTS = (texts_archive, texts_budget, texts_context, texts_memory, texts_session, texts_usage)
+NAMES = [m.name for m in pkgutil.iter_modules(gateway.__path__) if m.name.startswith("texts_")]
+PARTS = [import_module(f"gateway.{name}") for name in NAMES]
 
 
 def values(text: str) -> set[str]:
