@@ -60,7 +60,7 @@ def known(legs: list[Leg], count: int) -> list[Leg]:
     return [Leg(leg.bars.window(None, last), leg.signals) for leg in legs]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(cases())
 def test_the_account_adds_up(test: tuple[list[Leg], Rules, Terms]) -> None:
     """The equity is the cash of the beginning and every trade's profit, in which fees are; it is never below 0."""
@@ -80,7 +80,7 @@ def test_the_account_adds_up(test: tuple[list[Leg], Rules, Terms]) -> None:
     assert done.fills == sum(1 if trade.reason == "open" else 2 for trade in done.trades)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 @given(cases(), st.integers(1, 25))
 def test_days_that_come_later_change_nothing_before_them(
     test: tuple[list[Leg], Rules, Terms], count: int

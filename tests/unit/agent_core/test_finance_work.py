@@ -153,6 +153,7 @@ async def test_a_cancelled_job_is_killed_and_the_next_ones_run(worker: Worker, t
         os.kill(first or 0, 0)
 
 
+@pytest.mark.slow
 async def test_a_job_that_is_cancelled_while_it_waits_never_runs(worker: Worker, tmp_path: Path):
     started, mark = tmp_path / "started", tmp_path / "mark"
     running = asyncio.create_task(worker.outside(forever, str(started)))

@@ -1,4 +1,7 @@
-"""A backtest in the books of the database: an event and profiles, for the owner alone (RMB-2)."""
+"""A backtest in the books of the database: an event and profiles, for the owner alone (RMB-2).
+
+Both databases keep a book alike: tests/unit/gateway/test_memory_portfolio.py.
+"""
 
 import asyncio
 from collections.abc import Iterator
@@ -24,6 +27,7 @@ def one_worker() -> Iterator[None]:
     asyncio.run(work.close())
 
 
+@on_sqlite
 async def test_each_backtest_adds_an_event_and_renews_the_profile(db: Database) -> None:
     book = StoredPortfolio(db)
     (tool,) = backtest_tools(Sources([BundledSource()]), book)
