@@ -105,10 +105,12 @@ def take_ready(conn: Connection, most: int, now: dt.datetime) -> None:
             conn.execute(update(_TASK).where(_TASK.c.id == row.id).values(values))
 
 
-def any_queued(conn: Connection) -> bool:
-    """Whether something waits."""
-    query = select(_TASK.c.id).where(_TASK.c.state == "queued").limit(1)
-    return conn.execute(query).first() is not None
+def due(conn: Connection, before: dt.datetime) -> tuple[bool, bool]:
+    """Whether something waits, and whether something may be evicted."""
+    queued = select(_TASK.c.id).where(_TASK.c.state == "queued")
+    over = select(_TASK.c.id).where(*_over(before))
+    waits = conn.execute(queued.limit(1)).first() is not None
+    return waits, conn.execute(over.limit(1)).first() is not None
 
 
 def all_running(conn: Connection) -> Sequence[Any]:
@@ -183,8 +185,11 @@ def told(conn: Connection, ids: Sequence[str], now: dt.datetime) -> None:
 
 def evict(conn: Connection, before: dt.datetime) -> int:
     """Delete tasks that had ended, and were told of, before this time. Their files stay with what quotes them."""
-    over = (_TASK.c.ended_at < before, _TASK.c.told_at < before)
-    return len(conn.execute(delete(_TASK).where(*over).returning(_TASK.c.id)).all())
+    return len(conn.execute(delete(_TASK).where(*_over(before)).returning(_TASK.c.id)).all())
+
+
+def _over(before: dt.datetime) -> tuple[ColumnElement[bool], ...]:
+    return (_TASK.c.ended_at < before, _TASK.c.told_at < before)
 
 
 # What is seen of them -----------------------------------------------------------------------------

@@ -10,7 +10,6 @@ import asyncio
 import datetime as dt
 import json
 import logging
-import math
 from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import Any
@@ -120,6 +119,8 @@ class BackgroundTasks:
                 if not self._again(conn, row, counted=counted)
             ]
 
+        if not await self._db.read(task_rows.all_running):
+            return
         for woken in await self._db.write(work):
             if woken is not None and counted:
                 self.wake(*woken)
@@ -143,16 +144,11 @@ class BackgroundTasks:
         return task_news.post(conn, row, now)
 
     async def _run(self) -> None:
-        evict_at = -math.inf
         while True:
             self._looking = True
             self._changed.clear()
             wait = EVERY_S
             try:
-                if self._clock.monotonic() >= evict_at:
-                    before = self._clock.now() - KEPT
-                    await self._db.write(lambda conn, at=before: task_rows.evict(conn, at))  # type: ignore[misc]
-                    evict_at = self._clock.monotonic() + EVERY_S
                 await self._round()
             except Exception:  # mostly the database is away; the rows stay as they are
                 log.exception("tasks_wait")
@@ -162,9 +158,12 @@ class BackgroundTasks:
 
     async def _round(self) -> None:
         """Let rows and running tasks agree."""
-        if await self._db.read(task_rows.any_queued):
-            now = self._clock.now()
+        now = self._clock.now()
+        queued, over = await self._db.read(lambda conn: task_rows.due(conn, now - KEPT))
+        if queued:
             await self._db.write(lambda conn: task_rows.take_ready(conn, RUNNING, now))
+        if over:
+            await self._db.write(lambda conn: task_rows.evict(conn, now - KEPT))
         known = set(self._live)
         rows = {row.id: row for row in await self._db.read(task_rows.all_running)}
         for task_id, row in rows.items():
@@ -219,7 +218,13 @@ class BackgroundTasks:
         if spec is None:
             return Done(failure(call, UNKNOWN_TOOL.format(tool=row.tool)), error="UnknownTool")
         ctx = self._context(row, live, await self._model(row))
-        return await carried_out(ctx, call, spec, min(spec.timeout, LONGEST_S))
+        try:
+            return await carried_out(ctx, call, spec, min(spec.timeout, LONGEST_S))
+        except asyncio.CancelledError as e:
+            if getattr(asyncio.current_task(), "cancelling", int)():
+                raise
+            kind = type(e).__name__  # out of the tool itself: nobody has cancelled it
+            return Done(failure(call, f"{row.tool} failed inside ({kind})."), error=kind)
 
     def _context(self, row: Any, live: Live, model: Model | None) -> ToolContext:
         return ToolContext(

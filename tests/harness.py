@@ -149,6 +149,8 @@ class Toolbox:
             self.calls.append(("study", about))
             ctx.progress(f"reading {about}", 0.4)
             await self.gate.wait()
+            if how == "cancelled":
+                raise asyncio.CancelledError
             if how == "broken":
                 raise RuntimeError("secret internals")
             chart = Artifact(f"{about}.png", "image/png", b"chart of " + about.encode())

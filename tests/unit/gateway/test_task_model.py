@@ -10,7 +10,7 @@ from agent_core.tools.spec import ToolContext, ToolOutput, tool
 from agent_core.types import Usage, user
 from gateway.db import Database
 from tests.harness import Toolbox, agent, call, team
-from tests.house import House, settings
+from tests.house import House, on_sqlite, settings
 from tests.unit.gateway.test_tasks import ended, notices
 
 FREE = ModelInfo("scripted/free", 200_000, 8_192, True, "none", Price(0.0, 0.0, 0.0, 0.0))
@@ -65,6 +65,7 @@ async def test_the_owners_pots_pay_for_it_and_usage_shows_it(db: Database) -> No
         assert tuple(paid) == ("telegram:1", "scripted/dear", 0.2)
 
 
+@on_sqlite
 async def test_without_room_nothing_is_asked_and_the_tool_goes_on(db: Database) -> None:
     writer = ScriptedModel([WORDS], info=DEAR)
     async with house(db, writer, usd=0.001) as it:
@@ -75,6 +76,7 @@ async def test_without_room_nothing_is_asked_and_the_tool_goes_on(db: Database) 
         assert await it.one("select coalesce(sum(usd_held), 0) from budget_pot") == 0
 
 
+@on_sqlite
 async def test_where_no_model_answers_there_is_none(db: Database) -> None:
     async with house(db, None) as it:
         await it.ask("write")

@@ -69,6 +69,7 @@ async def test_too_many_are_refused_with_the_cure(db: Database) -> None:
         assert "cancel one with check_background_tasks" in refused[0].content
 
 
+@on_sqlite
 async def test_tasks_can_be_listed_and_their_results_read_again(db: Database) -> None:
     async with house(db, STUDY, "Runs.", Answer(calls=(check("k1"),)), "At 40 %.", REPORT) as it:
         await it.ask("study AAPL")
@@ -99,6 +100,7 @@ async def test_looking_again_and_again_is_no_loop(db: Database) -> None:
 # Cancelling ---------------------------------------------------------------------------------------
 
 
+@on_sqlite
 async def test_the_model_cancels_a_task_and_no_notification_follows(db: Database) -> None:
     """BGT-5: the running tool is ended, not only marked."""
     async with house(db, STUDY, "Runs.") as it:
@@ -163,9 +165,22 @@ async def test_a_task_that_takes_too_long_fails_as_timed_out(db: Database) -> No
         assert "<error>TimeoutError</error>" in note
 
 
+@on_sqlite
+async def test_a_tool_that_cancels_itself_has_failed_and_is_not_run_again(db: Database) -> None:
+    """Nobody has cancelled it, so there is an end to tell of."""
+    cut = Answer(calls=(call("study", "s1", about="AAPL", how="cancelled"),))
+    async with house(db, cut, "It runs.", "It failed.") as it:
+        await it.ask("study AAPL")
+        it.tools.gate.set()
+        await ended(it)
+        assert "<error>CancelledError</error>" in notices(it.model.requests[-1])[0]
+        assert it.tools.calls == [("study", "AAPL")]
+
+
 # What leads to a task -----------------------------------------------------------------------------
 
 
+@on_sqlite
 async def test_a_task_that_needs_a_yes_begins_after_it(db: Database) -> None:
     """TGV-5: the tool asks first, as always."""
     lead = agent(tools=TOOLS, approvals=(Rule("ship"),))
@@ -182,6 +197,7 @@ async def test_a_task_that_needs_a_yes_begins_after_it(db: Database) -> None:
         await settled(it)
 
 
+@on_sqlite
 async def test_a_sub_agent_does_not_wait_and_the_main_agent_gets_the_ids(db: Database) -> None:
     """SUB-9, SUB-13: the notification goes to the session of the main agent, naming the agent."""
     the_team = team(agent(tools=TOOLS), agent("research", tools=("study",)))

@@ -72,6 +72,7 @@ async def test_what_may_have_changed_something_is_interrupted_and_said_to_be(
         await settled(it)
 
 
+@on_sqlite
 @pytest.mark.parametrize(("answer", "then"), [(STUDY, "done"), (SHIP, "interrupted")])
 async def test_after_a_kill_the_next_start_does_the_same(
     db: Database, answer: Answer, then: str
