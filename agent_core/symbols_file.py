@@ -40,9 +40,9 @@ def fetched(path: Path) -> list[dict[str, str]]:
 def write(path: Path, rows: Iterable[Mapping[str, str]]) -> None:
     """Write a fetched table, whole or not at all."""
     text = io.StringIO()
-    writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
-    writer.writeheader()
-    writer.writerows(rows)
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(COLUMNS)
+    writer.writerows([row[name] for name in COLUMNS] for row in rows)
     beside = path.with_name(path.name + ".new")
     beside.write_text(text.getvalue(), encoding="utf-8")
     beside.replace(path)

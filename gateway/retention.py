@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 
 from agent_core.ports import Clock
 from agent_core.storage.blobs import delete_results_before
+from agent_core.storage.prices import delete_series_before
 from agent_core.storage.traces import delete_traces_before
 from gateway.db import Database
 from gateway.settings_retention import Retention
@@ -37,6 +38,7 @@ class Keeper:
         self._rules: tuple[tuple[str, dt.timedelta | None, Batch], ...] = (
             ("traces", retention.traces, delete_traces_before),
             ("archives", retention.archives, delete_results_before),
+            ("prices", retention.prices, delete_series_before),
         )
         self._sleep = sleep
         self._task: asyncio.Task[None] | None = None

@@ -126,6 +126,9 @@ class Data(Section):
                 if name not in self.sources:
                     cure = f"there are {', '.join(self.sources)}; add it there, or remove this"
                     raise fault(f"{name} is not among data.sources", cure, f"{key}.{name}")
+        offline = [n for n in self.per_minute if n in kinds.BUILT_IN and not kinds.BUILT_IN[n].live]
+        if offline:
+            raise fault(f"{offline[0]} asks no server", "remove it", f"per_minute.{offline[0]}")
         ours = next((name for name in self.options if name in kinds.BUILT_IN), None)
         if ours is not None:
             cure = f"write them under data.{ours}"

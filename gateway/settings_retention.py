@@ -31,8 +31,10 @@ Span = Annotated[dt.timedelta | None, BeforeValidator(_span)]
 class Retention(Section):
     """How long by-products are kept (SCR-6, ARC-8). Rows of transcripts stay: /forget is the only deletion of them.
 
-    `traces` are the events of turns, `archives` the whole texts of large tool results (their previews stay).
+    `traces` are the events of turns, `archives` the whole texts of large tool results (their previews stay), `prices`
+    what live data sources have answered (it is fetched again when it is asked for).
     """
 
     traces: Span = dt.timedelta(days=14)
     archives: Span = None
+    prices: Span = dt.timedelta(days=90)

@@ -48,8 +48,12 @@ class CcxtSource:
             raise NoData(f"no prices of {symbol}", self.name, "ccxt has coins, such as BTC-USD")
         last = end or self._clock.now().date()
         market = f"{coin}/{self._quote}"
-        rows = await in_thread(self.name, lambda: self._ask(symbol, market, start or FIRST, last))
-        return bars_of(symbol, rows, self._quote, last)
+
+        def ask() -> Bars:
+            rows = self._ask(symbol, market, start or FIRST, last)
+            return bars_of(symbol, rows, self._quote, last)
+
+        return await in_thread(self.name, ask)
 
     async def listing(self) -> list[Symbol]:
         """Every coin that is traded for the quote."""

@@ -1,10 +1,11 @@
 """The ECB's euro reference rates as prices of currency pairs such as EUR/USD: one fixing a day, offline."""
 
+import asyncio
 import datetime as dt
 from array import array
 
 from agent_core.finance.bars import Bars
-from agent_core.finance.fx import NoRate, Rates
+from agent_core.finance.fx import NoRate, Rate, Rates
 from agent_core.finance.sources import codes
 from agent_core.finance.sources.source import NoData
 
@@ -18,6 +19,7 @@ class EcbSource:
 
     def __init__(self, rates: Rates | None = None) -> None:
         self._rates = rates or Rates()
+        self._made: dict[str, Bars] = {}
 
     async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
         """See PriceSource. Volumes are 0: a fixing has none."""
@@ -25,25 +27,31 @@ class EcbSource:
         if currencies is None:
             cure = "the ECB has pairs of currencies, such as EUR/USD"
             raise NoData(f"no prices of {symbol}", self.name, cure)
-        try:
-            fixed = await self._rates.history(*currencies)
-        except NoRate as error:
-            raise NoData(f"no prices of {symbol}", self.name, str(error)) from error
-        values = array("d", (rate.value for rate in fixed))
-        bars = Bars(
-            symbol=symbol,
-            currency=currencies[1],
-            source=self.name,
-            dates=tuple(rate.date for rate in fixed),
-            open=values,
-            high=values,
-            low=values,
-            close=values,
-            volume=array("d", bytes(8 * len(values))),
-            adjustment=FIXING,
-        )
+        bars = self._made.get(symbol)
+        if bars is None:
+            try:
+                fixed = await self._rates.history(*currencies)
+            except NoRate as error:
+                raise NoData(f"no prices of {symbol}", self.name, str(error)) from error
+            bars = self._made[symbol] = await asyncio.to_thread(_bars, symbol, fixed)
         window = bars.window(start, end)
         if not len(window):
             cure = f"there is {bars.first} to {bars.as_of}"
             raise NoData(f"no prices of {symbol} from {start} to {end}", self.name, cure)
         return window
+
+
+def _bars(symbol: str, fixed: list[Rate]) -> Bars:
+    values = array("d", (rate.value for rate in fixed))
+    return Bars(
+        symbol=symbol,
+        currency=fixed[0].quote,
+        source=EcbSource.name,
+        dates=tuple(rate.date for rate in fixed),
+        open=values,
+        high=values,
+        low=values,
+        close=values,
+        volume=array("d", bytes(8 * len(values))),
+        adjustment=FIXING,
+    )

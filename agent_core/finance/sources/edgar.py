@@ -42,6 +42,8 @@ _FORMS: dict[Period, tuple[str, ...]] = {
 }
 _EXCHANGES = frozenset({"NYSE", "NASDAQ", "CBOE"})
 KEPT = dt.timedelta(days=1)  # the list of companies changes daily
+REPORTED = dt.timedelta(hours=6)
+MOST_REPORTED = 32  # companies whose facts are kept
 
 
 class EdgarSource:
@@ -62,6 +64,7 @@ class EdgarSource:
         self._data, self._files = base_url.rstrip("/"), files_url.rstrip("/")
         self._companies: dict[str, tuple[int, str]] = {}
         self._listed_at: dt.datetime | None = None
+        self._reported: dict[int, tuple[dt.datetime, str, dict[str, Any]]] = {}
 
     async def filings(
         self, symbol: str, forms: Sequence[str], as_of: dt.date | None
@@ -94,16 +97,15 @@ class EdgarSource:
     ) -> Fundamentals:
         """See FundamentalsSource. Figures as they were first filed, or corrected until `as_of`."""
         number, title = await self._company(symbol)
-        page = await self._get(f"{self._data}/api/xbrl/companyfacts/CIK{number:010d}.json")
+        name, facts = await self._facts(number)
         try:
-            statements = await asyncio.to_thread(statements_of, page["facts"], period, as_of)
+            statements = await asyncio.to_thread(statements_of, facts, period, as_of)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise down(self.name, "its facts have another form") from error
         if not statements:
             cure = "ask for another day, or for filings"
             raise NoData(f"no figures of {symbol} until {as_of or 'now'}", self.name, cure)
-        name = str(page.get("entityName") or title)
-        return Fundamentals(symbol, name, self.name, "USD", statements)
+        return Fundamentals(symbol, name or title, self.name, "USD", statements)
 
     async def listing(self) -> list[Symbol]:
         """Every company that is listed on an exchange of the US, by its ticker."""
@@ -117,6 +119,23 @@ class EdgarSource:
             ]
         except (KeyError, TypeError, IndexError, AttributeError) as error:
             raise down(self.name, "its list of companies has another form") from error
+
+    async def _facts(self, number: int) -> tuple[str, dict[str, Any]]:
+        """The name of a company and its facts of our tags. A page has MBs of others: these few are kept a while."""
+        now = self._clock.now()
+        kept = self._reported.get(number)
+        if kept is None or now - kept[0] > REPORTED:
+            page = await self._get(f"{self._data}/api/xbrl/companyfacts/CIK{number:010d}.json")
+            try:
+                tags = page["facts"].get("us-gaap", {})
+                ours = {tag: tags[tag] for names in TAGS.values() for tag in names if tag in tags}
+                kept = (now, str(page.get("entityName") or ""), {"us-gaap": ours})
+            except (KeyError, TypeError, AttributeError) as error:
+                raise down(self.name, "its facts have another form") from error
+            self._reported[number] = kept
+            while len(self._reported) > MOST_REPORTED:
+                self._reported.pop(next(iter(self._reported)))
+        return kept[1], kept[2]
 
     def _filing(self, number: int, recent: Mapping[str, list[str]], i: int) -> Filing:
         file = f"{recent['accessionNumber'][i].replace('-', '')}/{recent['primaryDocument'][i]}"

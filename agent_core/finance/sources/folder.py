@@ -15,6 +15,7 @@ import asyncio
 import csv
 import datetime as dt
 import gzip
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -26,6 +27,7 @@ from agent_core.finance.sources.source import NoData
 from agent_core.symbols import get
 
 ENDINGS = (".csv", ".csv.gz", ".parquet")
+MOMENT_NS = 2_000_000_000
 BESIDE = frozenset({"splits", "dividends", "currencies"})
 _CURRENCIES = {"HK": "HKD", "SH": "CNY", "SZ": "CNY", "BJ": "CNY"}
 E = TypeVar("E")
@@ -54,6 +56,7 @@ class FolderSource:
         self._columns = dict(columns or {})
         self._adjusted = adjusted
         self._read: dict[str, tuple[Stamp, Bars]] = {}
+        self._listed: tuple[int, dict[str, Path]] | None = None
 
     @property
     def symbols(self) -> tuple[str, ...]:
@@ -72,6 +75,15 @@ class FolderSource:
     def _files(self) -> dict[str, Path]:
         if not self._path.is_dir():
             return {}
+        changed = self._path.stat().st_mtime_ns
+        if self._listed is None or self._listed[0] != changed:
+            found = self._look()
+            # within a moment a folder may change again without a new time
+            self._listed = (changed, found) if time.time_ns() - changed > MOMENT_NS else None
+            return found
+        return self._listed[1]
+
+    def _look(self) -> dict[str, Path]:
         found = {}
         for path in sorted(self._path.iterdir()):
             ending = next((e for e in ENDINGS if path.name.lower().endswith(e)), None)

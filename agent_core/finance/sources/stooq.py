@@ -4,6 +4,7 @@ Its prices are adjusted for splits and dividends as they are known today, so tha
 today's shares; ratios between days are right.
 """
 
+import asyncio
 import csv
 import datetime as dt
 
@@ -38,7 +39,7 @@ class StooqSource:
         asked |= {"d2": f"{end:%Y%m%d}"} if end else {}
         asked |= {"apikey": self._key} if self._key else {}
         body = await fetch(self.name, self._url, clock=self._clock, params=asked)
-        return self._read(symbol, body.decode("utf-8", "replace"))
+        return await asyncio.to_thread(self._read, symbol, body.decode("utf-8", "replace"))
 
     def _read(self, symbol: str, text: str) -> Bars:
         lines = text.strip().splitlines()

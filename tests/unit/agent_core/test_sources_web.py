@@ -242,7 +242,11 @@ async def test_edgar_says_what_it_does_not_have() -> None:
 async def test_figures_count_from_the_day_on_which_they_were_filed() -> None:
     """A correction of 2022 that was filed in November 2023 is not known in October."""
     async with Vendor(PAGES) as vendor:
-        now = await edgar(vendor).fundamentals("AAPL", "year", None)
+        source = edgar(vendor)
+        now = await source.fundamentals("AAPL", "year", None)
+        past = await source.fundamentals("AAPL", "year", DAY("2023-10-01"))
+        asked = [path for path, _, _ in vendor.asked if "companyfacts" in path]
+    assert (len(asked), past.statements[0].period_end) == (1, DAY("2022-09-24"))
     assert [(s.period_end, s.filed) for s in now.statements] == [
         (DAY("2023-09-30"), DAY("2023-11-03")),
         (DAY("2022-09-24"), DAY("2023-11-03")),

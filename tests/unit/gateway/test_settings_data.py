@@ -59,6 +59,7 @@ def test_each_source_has_its_options(tmp_path: Path) -> None:
         ("{max_age: soon}", "data.max_age: is no span of time"),
         ("{per_minute: {stooq: 5}}", "data.per_minute.stooq: stooq is not among data.sources"),
         ("{options: {elsewhere: {}}}", "data.options.elsewhere: elsewhere is not among data.sources"),
+        ("{per_minute: {bundled: 5}}", "data.per_minute.bundled: bundled asks no server; remove it"),
         ("{sources: [stooq], options: {stooq: {}}}", "write them under data.stooq"),
         ("{sauces: [stooq]}", "did you mean `sources`?"),
         ("{stooq: {base_url: stooq.com}}", "data.stooq.base_url: is not an address"),

@@ -14,7 +14,9 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure
 from gateway.db import Database
 from gateway.price_cache import PriceCache
+from gateway.retention import Keeper
 from gateway.settings import Settings, load
+from gateway.settings_retention import Retention
 from gateway.source_check import source_problems
 from gateway.source_house import SourceHouse, source_house
 from gateway.toolbox import Equipment, toolbox
@@ -126,6 +128,20 @@ async def test_a_series_that_another_version_wrote_is_fetched_again(
     kept = await cache.load("stooq", "AAPL")
     assert kept is not None
     assert len(kept.bars) == 2
+
+
+async def test_what_was_fetched_long_ago_is_deleted(db: Database, tmp_path: Path) -> None:
+    """`retention.prices`, 90 days unless the settings say otherwise."""
+    clock, cache = Watch(), PriceCache(db)
+    async with Vendor(PAGES) as vendor:
+        house = source_house(settings(tmp_path, asking(vendor)), clock, cache)
+        await house.prices.bars("AAPL", None, None)
+    keeper = Keeper(db, clock, Retention())
+    clock.pass_by(days=89)
+    assert (await keeper.sweep())["prices"] == 0
+    clock.pass_by(days=2)
+    assert (await keeper.sweep())["prices"] == 1
+    assert await cache.load("stooq", "AAPL") is None
 
 
 async def test_a_code_that_no_table_has_is_asked_for_where_a_source_may_have_it(

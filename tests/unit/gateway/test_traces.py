@@ -129,16 +129,16 @@ async def test_traces_are_deleted_after_fourteen_days_and_nothing_else(db: Datab
     """SCR-6: the default is 14 days."""
     await db.write(filled(20))
     keeper = Keeper(db, Watch(), Retention())
-    assert await keeper.sweep() == {"traces": 6}
+    assert await keeper.sweep() == {"traces": 6, "prices": 0}
     assert (await count(db, "trace"), await count(db, "blob")) == (15, 42)
-    assert await keeper.sweep() == {"traces": 0}
+    assert await keeper.sweep() == {"traces": 0, "prices": 0}
 
 
 async def test_stored_results_are_deleted_where_the_settings_say_so(db: Database) -> None:
     """ARC-8: large results go, files that people see stay."""
     await db.write(filled(20))
     keeper = Keeper(db, Watch(), Retention.model_validate({"traces": None, "archives": "10d"}))
-    assert await keeper.sweep() == {"archives": 10}
+    assert await keeper.sweep() == {"archives": 10, "prices": 0}
     assert (await count(db, "trace"), await count(db, "blob")) == (21, 32)
 
 
