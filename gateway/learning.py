@@ -29,7 +29,7 @@ from gateway.engine.begin import Begun
 from gateway.learning_jobs import is_current, material_of, put_session
 from gateway.model_house import DEMO, ModelHouse
 from gateway.notes import topic_of
-from gateway.paid_model import NoRoom, give_back
+from gateway.paid_model import NoRoom
 from gateway.redact import Redactor
 from gateway.tables import Conversation
 
@@ -116,7 +116,6 @@ class Learning:
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
-        await self._db.write(give_back)
         self._idle |= await self._db.read(self._unread)
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")

@@ -11,6 +11,7 @@ from gateway.draft import Draft
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, begin, stop_asked
 from gateway.intake import notice
+from gateway.paid_model import give_back
 from gateway.recalled import Recaller
 from gateway.router import route
 from gateway.turns import Turns
@@ -39,6 +40,7 @@ class TurnRunner:
 
     async def open(self) -> list[tuple[str, str]]:
         """See Runner."""
+        await self.turns.db.write(give_back)  # before anything beside turns is paid anew
         found = await self.turns.db.read(inbox.open_conversations)
         self.turns.fresh.update(conversation_id for conversation_id, _ in found)
         return found
