@@ -210,6 +210,7 @@ async def test_every_tool_that_reads_stored_things_is_in_this_suite(db: Database
     market = {"search_stock_by_name", "analyze_stock", "get_market_overview", "get_market_history"}
     public = market | {
         "chart",
+        "run_backtest",  # writes into the owner's book, and reads nothing of it
         "ask_user",
         "compact",
         "load_context",
