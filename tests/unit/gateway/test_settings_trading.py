@@ -1,0 +1,58 @@
+"""The section `trading`: safe by default; live only where everything it needs is there."""
+
+import pytest
+from pydantic import ValidationError
+
+from agent_core.finance.broker_paper import PaperBroker
+from agent_core.finance.risk_limits import Limits
+from agent_core.finance.sources.bundled import BundledSource
+from agent_core.finance.sources.chain import Sources
+from gateway.broker_house import brokers_of
+from gateway.settings_trading import Trading
+from tests.house import Watch
+
+KEYS = {"key": "k", "secret": "s"}
+LIVE_KEYS = KEYS | {"live_key": "k2", "live_secret": "s2"}
+
+
+def test_by_default_there_is_play_money_alone_and_limits_hold() -> None:
+    """TGV-11."""
+    own = Trading()
+    assert (own.broker, own.live, own.limits.rules()) == ("paper", False, Limits())
+    made = brokers_of(own, Sources([BundledSource()]), Watch())
+    assert {mode: type(broker) for mode, broker in made.items()} == {"paper": PaperBroker}
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"live": True}, "live orders need a broker"),
+        ({"broker": "alpaca"}, "alpaca needs its keys"),
+        ({"broker": "alpaca", "live": True, "alpaca": KEYS}, "live orders need keys"),
+        ({"limits": {"symbol_pct": 0}}, "greater than 0"),
+        ({"limits": {"oder_usd": 5}}, "Extra inputs"),
+        ({"paper": {"fee_bps": -1}}, "greater than or equal to 0"),
+        ({"broker": "robinhood"}, "'paper', 'alpaca' or 'ib'"),
+    ],
+)
+def test_what_could_not_work_is_refused(given: object, said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        Trading.model_validate(given)
+
+
+@pytest.mark.parametrize(
+    ("given", "modes"),
+    [
+        ({"broker": "alpaca", "alpaca": KEYS}, {"paper"}),
+        ({"broker": "alpaca", "alpaca": LIVE_KEYS}, {"paper"}),  # keys alone switch nothing on
+        ({"broker": "alpaca", "live": True, "alpaca": LIVE_KEYS}, {"paper", "live"}),
+        ({"broker": "ib"}, {"paper"}),
+        ({"broker": "ib", "live": True}, {"paper", "live"}),
+    ],
+)
+def test_a_live_broker_is_made_only_where_the_settings_say_live(
+    given: object, modes: set[str]
+) -> None:
+    """The first of the three switches."""
+    made = brokers_of(Trading.model_validate(given), Sources([BundledSource()]), Watch())
+    assert set(made) == modes
