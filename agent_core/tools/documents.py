@@ -15,7 +15,6 @@ from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
 from agent_core.tools.untrusted import NOTICE, fenced, one_line
 
 PART_CHARS = 6_000  # of one answer; with its head it stays in the row (EVT-6)
-MOST_CHARS = 20_000
 NAMED = 20  # names of files or parts that an answer lists
 ID_DIGITS = 8  # of a file's id, by which one of two files with one name is told
 
@@ -51,7 +50,7 @@ def document_tools(files: SentFiles | None) -> list[ToolSpec]:
         name: str = "",
         part: str = "",
         offset: Annotated[int, Field(ge=0)] = 0,
-        limit: Annotated[int, Field(ge=200, le=MOST_CHARS)] = PART_CHARS,
+        limit: Annotated[int, Field(ge=200, le=PART_CHARS)] = PART_CHARS,
     ) -> ToolOutput:
         """Read a file that the person sent in this conversation: PDF, Word, Excel, CSV or text.
 

@@ -25,7 +25,6 @@ from agent_core.tools.untrusted import fenced
 from agent_core.tools.workspace_files import Listing, Plan, Workspace
 
 PART_CHARS = 6_000  # of one answer; with its head it stays in the row (EVT-6)
-MOST_CHARS = 20_000
 WRITTEN_CHARS = 20_000  # what is approved is shown whole
 SOURCE = "workspace"
 NONE = "There is no workspace in this run."
@@ -65,7 +64,7 @@ def _read_file(rooms: Rooms | None) -> ToolSpec:
         ctx: ToolContext,
         path: str,
         offset: Annotated[int, Field(ge=0)] = 0,
-        limit: Annotated[int, Field(ge=200, le=MOST_CHARS)] = PART_CHARS,
+        limit: Annotated[int, Field(ge=200, le=PART_CHARS)] = PART_CHARS,
     ) -> ToolOutput:
         """Read a text file of the person's workspace, or list a folder; "." is the workspace itself.
 

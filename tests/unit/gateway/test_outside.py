@@ -1,6 +1,7 @@
 """The web, sent files, workspaces and commands in a chat: whose they are, where they open, and who says yes."""
 
 import datetime as dt
+import json
 import shutil
 from dataclasses import replace
 from pathlib import Path
@@ -10,8 +11,8 @@ import pytest
 
 from agent_core.models.scripted import Answer
 from agent_core.tools.registry import Registry
+from agent_core.tools.shell import Shell
 from agent_core.tools.spec import ToolFailure
-from agent_core.tools.web_guard import Guard
 from channels.types import Address
 from gateway import conversation, forget
 from gateway.cli.check import findings
@@ -22,8 +23,10 @@ from gateway.settings import Settings
 from gateway.workspaces import PrivateRooms, Workspaces
 from tests.harness import ALICE, BOB, agent, call, team
 from tests.house import START, House, on_sqlite, settings
+from tests.loopback import Loopback
 from tests.unit.agent_core.outside_desk import page, site
 from tests.unit.agent_core.sent_documents import pdf
+from tests.unit.agent_core.test_tools_shell import usable
 from tests.unit.gateway.asking import question, results, status
 from tests.unit.gateway.media_house import media_house
 
@@ -39,10 +42,10 @@ def use(call_id: str, tool: str, /, **args: Any) -> Answer:
     return Answer(calls=(replace(call(tool, call_id), args=args),))
 
 
-def equipped(it: House, db: Database, data_dir: Path, guard: Guard | None = None) -> None:
-    """Give a house the tools on a folder of its own."""
+def equipped(it: House, db: Database, data_dir: Path, **parts: Any) -> None:
+    """Give a house the tools on a folder of its own; `parts` are of Outside."""
     it.settings = it.intake._settings = it.settings.model_copy(update={"data_dir": data_dir})
-    outside = replace(outside_of(it.settings, db), guard=guard or Guard(), search=None)
+    outside = replace(outside_of(it.settings, db), **({"search": None} | parts))
     registry = Registry([*it.tools.registry(), *outside.tools()])
     it.turns.services = replace(it.turns.services, registry=registry)
     it.intake._decisions = replace(it.decisions, registry=registry)
@@ -76,7 +79,7 @@ async def test_what_a_page_demands_is_not_done(db: Database, tmp_path: Path) -> 
     async with site(page(demand, "text/plain")) as web:
         script[0] = use("f1", "web_fetch", url=web.url("/news"))
         it = House(db, script, the_team=TEAM)
-        equipped(it, db, tmp_path, web.guard)
+        equipped(it, db, tmp_path, guard=web.guard)
         async with it:
             await it.ask("what does that page say?")
             [seen] = results(it.model.requests[1])
@@ -312,3 +315,34 @@ def test_check_says_that_commands_cannot_run(
     assert "installs the package bubblewrap" in found.problem.message
     config.write_text("version: 1\n")
     assert not [f for f in findings(config) if "exec" in f.id]
+
+
+@on_sqlite
+async def test_each_command_is_shown_and_approved_for_itself(db: Database, tmp_path: Path) -> None:
+    """TGV-3: run after a yes to this very command, in the person's own workspace; the next one asks again."""
+    rules = settings(tools={"exec_command": True}, access={"allow": ["web:1"], "operators": []})
+    script = [
+        use("e1", "exec_command", command="echo made | tee note.txt"),
+        use("e2", "exec_command", command="echo made | tee note.txt"),
+        "both done",
+    ]
+    it = House(db, script, the_team=TEAM, rules=rules, channel=Loopback("web", "local"))
+    equipped(it, db, tmp_path, shell=Shell(sandbox=usable()))
+    async with it:
+        await it.ask("make a note")
+        first = question(it)
+        assert "Runs in a sandbox on the files of your workspace, without network." in first.text
+        assert "command=echo made | tee note.txt" in first.text
+        assert [button.data.partition(":")[0] for button in first.buttons] == ["ok", "no"]
+        await it.press("ok:1")
+        await it.quiet()
+        assert await status(it, 2) == "open"
+        [made] = tmp_path.rglob("note.txt")
+        made.unlink()
+        await it.press("no:2")
+        await it.quiet()
+        done, denied = results(it.model.requests[-1])
+        assert json.loads(done)["exit_code"] == 0
+        assert json.loads(done)["output"] == "<untrusted>\nmade\n\n</untrusted>"
+        assert denied.startswith("Denied by the person")
+        assert not made.exists()
