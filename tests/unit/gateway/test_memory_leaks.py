@@ -9,7 +9,7 @@ import datetime as dt
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text
 
 from agent_core import book
 from agent_core.compaction.decisions import Summary, checkpoint
@@ -22,6 +22,8 @@ from agent_core.tools.archive import archive_tools
 from agent_core.tools.history import history_tools
 from agent_core.tools.notes import notes_tools
 from agent_core.tools.spec import ToolContext, ToolFailure
+from agent_core.tools.tasks import task_tools
+from agent_core.types import Message, ToolResult, encode
 from gateway.archive import SessionArchive
 from gateway.commands import MENU
 from gateway.db import Database
@@ -29,6 +31,7 @@ from gateway.history import OwnHistory, scope_of_turn
 from gateway.notes import SessionNotes
 from gateway.portfolio import StoredPortfolio
 from gateway.redact import Redactor
+from gateway.tables_tasks import TaskRow
 from gateway.toolbox import toolbox
 from tests.harness import ALICE, BOB, agent, call, delegate, team
 from tests.house import START, House, on_sqlite, settings
@@ -166,6 +169,7 @@ def context(house: House, owner: str, session: str, turn: int) -> ToolContext:
         "clock": house.clock,
         "archive": SessionArchive(house.db),
         "memory": SessionNotes(house.db, house.clock, Redactor()),
+        "tasks": house.tasks.desk,
     }
     return ToolContext(**{k: v for k, v in values.items() if k in known})  # type: ignore[arg-type]
 
@@ -178,13 +182,35 @@ async def of_bob(house: House, chat: str = "2") -> tuple[str, int]:
     return session, int(turn)
 
 
+async def task_of_alice(house: House, session: str) -> str:
+    """A background task of hers that has brought her secret."""
+    values = TaskRow(
+        id="t123456789",
+        owner=ALICE,
+        author=ALICE,
+        session_id=session,
+        conversation_id="telegram:777:1",
+        turn_id=1,
+        call_session=session,
+        call_id="s1",
+        tool="study",
+        state="done",
+        summary=f"found {SECRET}",
+        body=encode(Message("user", (ToolResult("s1", "study", f"found {SECRET}"),))),
+        created_at=house.clock.now(),
+    ).model_dump()
+    await house.db.write(lambda conn: conn.execute(insert(TaskRow.__table__), values) and None)  # type: ignore[attr-defined]
+    return "t123456789"
+
+
 async def test_no_tool_that_reads_the_past_tells_bob_anything_of_alice(db: Database) -> None:
     """ARC-7, MEM-17: by whatever arguments a model makes up."""
     async with House(db, SCRIPT, the_team=TEAM) as house:
         ids = await alice_lives(house)
         ctx = context(house, BOB, *await of_bob(house))
-        specs = [*history_tools(OwnHistory(db)), *archive_tools(), *notes_tools()]
-        history, restore, remember = specs
+        specs = [*history_tools(OwnHistory(db)), *archive_tools(), *notes_tools(), *task_tools()]
+        history, restore, remember, check = specs
+        task = await task_of_alice(house, ids["session"])
         calls: list[tuple[Any, dict[str, Any]]] = [
             (history, {"query": f"{SECRET} {ALICE} {word}", "source": source})
             for word in ("", "owner:telegram:1", '" OR "', "*")
@@ -195,9 +221,13 @@ async def test_no_tool_that_reads_the_past_tells_bob_anything_of_alice(db: Datab
         refs += [f"archive://{ids['session']}/d1/r1", f"{ids['session']}/d1/r1-r9"]
         calls += [(restore, {"ref": ref}) for ref in refs]
         calls += [(remember, {"text": f"loves {SECRET}", "kind": "rule"})]
-        for spec, args in calls:
+        calls += [(check, {"action": do, "task_id": task}) for do in ("list", "result", "cancel")]
+        in_hers = dataclasses.replace(ctx, session_id=ids["session"])
+        asked = [(spec, ctx, args) for spec, args in calls]
+        asked += [(spec, in_hers, args) for spec, args in calls if spec is check]
+        for spec, where, args in asked:
             try:
-                told = (await spec.call(ctx, args)).content
+                told = (await spec.call(where, args)).content
             except ToolFailure as e:
                 told = str(e)
             assert SECRET not in without_echo(told, " ".join(["x", *map(str, args.values())])), args
@@ -221,6 +251,7 @@ async def test_every_tool_that_reads_stored_things_is_in_this_suite(db: Database
         "query_history",
         "restore_archive",
         "remember",
+        "check_background_tasks",
     }
 
 

@@ -1,15 +1,18 @@
 """Background tasks over restarts and outages: run again or said to be interrupted, and told of once."""
 
 from collections import deque
+from dataclasses import replace
 
 import pytest
 from sqlalchemy import text
 
 from agent_core.models.scripted import Answer
+from agent_core.tasks import NewTask
+from agent_core.tools.spec import ToolFailure
 from agent_core.types import ToolResult
 from gateway.db import Database
 from gateway.tasks import ATTEMPTS, RETRY_S
-from tests.harness import call
+from tests.harness import ALICE, call
 from tests.house import House, on_sqlite, until
 from tests.outages import FlakyDatabase, Outcome
 from tests.unit.gateway.test_tasks import (
@@ -84,6 +87,21 @@ async def test_after_a_kill_the_next_start_does_the_same(
         await ended(it)
         assert await it.all("select state from task") == [(then,)]
         assert it.channel.texts("1") == [REPORT]
+
+
+async def test_a_call_that_is_made_again_after_a_kill_has_the_same_task(db: Database) -> None:
+    """TGV-10: starting is safe to repeat, also for a tool that is not; so is it for one whose turn is gone."""
+    async with house(db, SHIP, "It ships.") as it:
+        await it.ask("ship books")
+        await until(lambda: it.tools.calls)
+        [row] = await it.all("select id, session_id, turn_id from task")
+        new = NewTask(ALICE, row.session_id, row.turn_id, "p1", "ship", {"what": "books"})
+        assert (await it.tasks.desk.begin(new)).id == row.id
+        await until(lambda: not it.tasks._looking)
+        assert it.tools.calls == [("ship", "books")]
+        with pytest.raises(ToolFailure, match="turn of this call is gone"):
+            await it.tasks.desk.begin(replace(new, turn_id=99, call_id="p2"))
+        assert await it.one("select count(*) from task") == 1
 
 
 @on_sqlite
