@@ -22,9 +22,14 @@ SPAN = dt.timedelta(days=14)
 PLACE = "data.sources"
 
 
-async def source_problems(settings: Settings, clock: Clock, *, ask: bool) -> list[Problem]:
-    """One problem a source; with `ask` each live one is asked for a price of the last two weeks, or for a filing."""
-    found: list[Problem] = []
+async def source_problems(
+    settings: Settings, clock: Clock, *, ask: bool
+) -> list[tuple[str, Problem]]:
+    """The problems, each with the name of its source.
+
+    With `ask` each live source is asked for a price of the last two weeks, or for a filing.
+    """
+    found: list[tuple[str, Problem]] = []
     for name in settings.data.sources:
         try:
             kind = kinds.kind(name)
@@ -42,11 +47,11 @@ async def source_problems(settings: Settings, clock: Clock, *, ask: bool) -> lis
     return found
 
 
-async def _files(settings: Settings, source: FolderSource) -> list[Problem]:
+async def _files(settings: Settings, source: FolderSource) -> list[tuple[str, Problem]]:
     path = settings.data.folder.path
     if path is not None and not path.is_dir():
         return [_problem(settings, source.name, f"there is no folder {path}", "make it")]
-    found = []
+    found: list[tuple[str, Problem]] = []
     for symbol in source.symbols:
         try:
             await source.bars(symbol, None, None)
@@ -55,7 +60,9 @@ async def _files(settings: Settings, source: FolderSource) -> list[Problem]:
     return found
 
 
-async def _asked(settings: Settings, kind: SourceKind, source: Any, clock: Clock) -> list[Problem]:
+async def _asked(
+    settings: Settings, kind: SourceKind, source: Any, clock: Clock
+) -> list[tuple[str, Problem]]:
     symbol, today = PROBES.get(kind.name, PROBE), clock.now().date()
     try:
         if hasattr(source, "bars"):
@@ -67,5 +74,5 @@ async def _asked(settings: Settings, kind: SourceKind, source: Any, clock: Clock
     return []
 
 
-def _problem(settings: Settings, name: str, message: str, cure: str) -> Problem:
-    return settings.refuse(PLACE, f"{name}: {message}", cure).problems[0]
+def _problem(settings: Settings, name: str, message: str, cure: str) -> tuple[str, Problem]:
+    return name, settings.refuse(PLACE, f"{name}: {message}", cure).problems[0]

@@ -19,11 +19,10 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class SourceHouse:
-    """What tools stand on: `prices` and `reports` by the same names and order; `made` are the sources themselves."""
+    """What tools stand on: prices, fundamentals and filings, by the same names and in the same order."""
 
     prices: Sources
     reports: Reports
-    made: dict[str, Any]
 
 
 def source_house(settings: Settings, clock: Clock, store: SeriesStore | None) -> SourceHouse:
@@ -31,13 +30,12 @@ def source_house(settings: Settings, clock: Clock, store: SeriesStore | None) ->
 
     A source of another package that cannot be made is logged and left out; `swarmgate check` tells it too.
     """
-    made: dict[str, Any] = {}
     prices: list[PriceSource] = []
     reports: list[Guarded] = []
     for name in settings.data.sources:
         try:
             kind = kinds.kind(name)
-            source = made[name] = build(settings, kind, clock)
+            source = build(settings, kind, clock)
         except BrokenSource as error:
             log.warning("source_not_made", extra={"source": name, "why": str(error)})
             continue
@@ -45,7 +43,7 @@ def source_house(settings: Settings, clock: Clock, store: SeriesStore | None) ->
         if kind.offers("bars"):
             prices.append(_price_source(settings, kind, source, guard, clock, store))
         reports.append(Guarded(source, guard, name))
-    return SourceHouse(Sources(prices, clock), Reports(reports), made)
+    return SourceHouse(Sources(prices, clock), Reports(reports))
 
 
 def build(settings: Settings, kind: SourceKind, clock: Clock) -> Any:

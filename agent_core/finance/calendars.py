@@ -18,19 +18,27 @@ MONDAY_TO_FRIDAY = 5
 
 @dataclass(frozen=True, slots=True)
 class Hours:
-    """Regular hours of an exchange in its own time; `zone` is an IANA name. Around the clock where both are None."""
+    """Regular hours of an exchange in its own time; `zone` is an IANA name. Around the clock where both are None.
+
+    `rest` is the break at noon, None where there is none.
+    """
 
     exchange: str
     zone: str
     opens: dt.time | None
     closes: dt.time | None
+    rest: tuple[dt.time, dt.time] | None = None
 
 
+NOON = dt.time(12)
+MAINLAND = Hours(
+    "XSHG", "Asia/Shanghai", dt.time(9, 30), dt.time(15), (dt.time(11, 30), dt.time(13))
+)
 HOURS: dict[Market, Hours] = {
     "US": Hours("XNYS", "America/New_York", dt.time(9, 30), dt.time(16)),
-    "HK": Hours("XHKG", "Asia/Hong_Kong", dt.time(9, 30), dt.time(16)),
-    "SH": Hours("XSHG", "Asia/Shanghai", dt.time(9, 30), dt.time(15)),
-    "SZ": Hours("XSHG", "Asia/Shanghai", dt.time(9, 30), dt.time(15)),  # the same days and hours
+    "HK": Hours("XHKG", "Asia/Hong_Kong", dt.time(9, 30), dt.time(16), (NOON, dt.time(13))),
+    "SH": MAINLAND,
+    "SZ": MAINLAND,  # the same days and hours
     "CRYPTO": Hours("24/7", "UTC", None, None),
 }
 
@@ -41,12 +49,13 @@ class OutsideCalendar(SwarmgateError):
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """One trading day; both times are aware, in the exchange's zone. `half` days close early."""
+    """One trading day; times are aware, in the exchange's zone. `half` days close early; `rest` is a break at noon."""
 
     date: dt.date
     opens: dt.datetime
     closes: dt.datetime
     half: bool = False
+    rest: tuple[dt.datetime, dt.datetime] | None = None
 
 
 class Calendars(Protocol):
@@ -82,11 +91,12 @@ class SimpleCalendars:
             return Session(day, begin, begin + DAY)
         if day.weekday() >= MONDAY_TO_FRIDAY:
             return None
-        return Session(
-            day,
-            dt.datetime.combine(day, hours.opens, zone),
-            dt.datetime.combine(day, hours.closes, zone),
-        )
+
+        def at(time: dt.time) -> dt.datetime:
+            return dt.datetime.combine(day, time, zone)
+
+        rest = (at(hours.rest[0]), at(hours.rest[1])) if hours.rest else None
+        return Session(day, at(hours.opens), at(hours.closes), rest=rest)
 
 
 def following(

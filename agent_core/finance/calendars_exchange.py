@@ -33,9 +33,16 @@ class ExchangeCalendars:
         if not calendar.is_session(label):
             return None
         zone = ZoneInfo(hours.zone)
-        opens = calendar.session_open(label).to_pydatetime().astimezone(zone)
-        closes = calendar.session_close(label).to_pydatetime().astimezone(zone)
-        return Session(day, opens, closes, half=closes.time() != hours.closes)
+
+        def at(stamp: Any) -> dt.datetime:
+            found: dt.datetime = stamp.to_pydatetime().astimezone(zone)
+            return found
+
+        opens, closes = map(at, calendar.session_open_close(label))
+        breaks = calendar.session_has_break(label)
+        begin, end = calendar.session_break_start_end(label) if breaks else (None, None)
+        rest = (at(begin), at(end)) if breaks else None
+        return Session(day, opens, closes, closes.time() != hours.closes, rest)
 
 
 @lru_cache

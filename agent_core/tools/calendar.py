@@ -115,6 +115,8 @@ def _row(session: Session) -> dict[str, object]:
         "opens": session.opens.isoformat(timespec="minutes"),
         "closes": session.closes.isoformat(timespec="minutes"),
     }
+    if session.rest:
+        row["break"] = [time.isoformat(timespec="minutes") for time in session.rest]
     return row | ({"half_day": True} if session.half else {})
 
 

@@ -109,8 +109,8 @@ def _sources(settings: Settings, *, ask: bool) -> Iterator[Finding]:
     from gateway.clock import SystemClock
     from gateway.source_check import source_problems
 
-    for problem in asyncio.run(source_problems(settings, SystemClock(), ask=ask)):
-        yield Finding(problem.key or "data.sources", problem)
+    for name, problem in asyncio.run(source_problems(settings, SystemClock(), ask=ask)):
+        yield Finding(f"data.sources.{name}", problem)
 
 
 def _platforms(settings: Settings) -> Iterator[Finding]:

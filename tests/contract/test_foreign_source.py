@@ -32,7 +32,8 @@ class Almanac:
     name = "almanac"
 
     def __init__(self, clock, *, price, api_key=""):
-        self.clock, self.price, self.key = clock, price, api_key
+        assert api_key in ("", "s3cret")
+        self.clock, self.price = clock, price
 
     async def bars(self, symbol, start, end):
         if symbol != "ALMA":
@@ -81,7 +82,6 @@ async def test_its_prices_reach_the_tools(tmp_path: Path) -> None:
     assert "s3cret" not in repr(config)
     clock = Watch()
     house = source_house(config, clock, None)
-    assert house.made["almanac"].key == "s3cret"
     spec = toolbox(Equipment(sources=house.prices)).get("get_market_history")
     assert spec is not None
     ctx = ToolContext("alice", "s", 1, "c", "en", clock)
@@ -110,7 +110,7 @@ async def test_a_broken_one_is_told_and_left_out(
     config = settings(tmp_path, "{sources: [bundled, broken, odd, almanac]}")
     assert source_house(config, Watch(), None).prices.names == ("bundled",)
     assert [record.message for record in caplog.records] == ["source_not_made"] * 3
-    told = "\n".join(map(str, await source_problems(config, Watch(), ask=False)))
+    told = "\n".join(str(p) for _, p in await source_problems(config, Watch(), ask=False))
     assert "broken: data source broken: cannot load almanac_source:Nothing" in told
     assert "odd: data source odd: almanac_source:Almanac is no SourceKind" in told
     assert "almanac: data source almanac: cannot be made" in told

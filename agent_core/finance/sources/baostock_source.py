@@ -69,7 +69,9 @@ class BaostockSource:
             rows = list(
                 _rows(client.query_history_k_data_plus(code, _FIELDS, **days, adjustflag="3"))
             )
-            events = _rows(client.query_adjust_factor(code, **days)) if rows else ()
+            # later splits too: how many shares stand for one of the window is known today
+            known = {"start_date": str(first), "end_date": str(self._clock.now().date())}
+            events = _rows(client.query_adjust_factor(code, **known)) if rows else ()
             years = sorted({row["dividOperateDate"][:4] for row in events})
             paid = [
                 row

@@ -49,6 +49,7 @@ def test_sessions_are_in_the_time_of_their_exchange() -> None:
     assert session is not None
     assert session.opens == at("2024-03-08T09:30+08:00")
     assert session.closes == at("2024-03-08T15:00+08:00")
+    assert session.rest == (at("2024-03-08T11:30+08:00"), at("2024-03-08T13:00+08:00"))
     assert SIMPLE.session("SZ", DAY("2024-03-09")) is None
     assert [s.date.day for s in following(SIMPLE, "US", DAY("2024-03-08"), 3)] == [11, 12, 13]
 
@@ -114,6 +115,7 @@ async def test_the_tool_tells_a_holiday_and_the_half_day_after_it() -> None:
 async def test_today_is_the_day_of_the_market_or_of_the_run() -> None:
     """At noon UTC it is still 8 March everywhere; `as_of` is the present of a run."""
     today, _ = await ask(SIMPLE, market="SSE")
+    assert today["session"]["break"] == ["2024-03-08T11:30+08:00", "2024-03-08T13:00+08:00"]
     assert (today["date"], today["timezone"]) == ("2024-03-08", "Asia/Shanghai")
     past, _ = await ask(SIMPLE, market="HK", as_of=DAY("2012-06-01"))
     assert (past["date"], past["as_of"]) == ("2012-06-01", "2012-06-01")
@@ -149,7 +151,13 @@ def test_the_package_knows_holidays_and_half_days() -> None:
     assert following(known, "SZ", DAY("2024-09-30"), 1)[0].date == DAY("2024-10-08")
     eve = known.session("HK", DAY("2024-12-24"))
     assert eve is not None
-    assert (eve.half, eve.closes.hour) == (True, 12)
+    assert (eve.half, eve.closes.hour, eve.rest) == (True, 12, None)
+    for market in ("HK", "SH"):
+        day, usual = (
+            known.session(market, DAY("2024-03-08")),
+            SIMPLE.session(market, DAY("2024-03-08")),
+        )  # type: ignore[arg-type]
+        assert day == usual
     assert known.session("CRYPTO", DAY("2024-12-25")) is not None
     with pytest.raises(OutsideCalendar, match="runs from 2000-01-0"):
         known.session("US", DAY("1999-03-01"))

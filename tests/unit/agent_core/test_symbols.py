@@ -207,3 +207,25 @@ def test_the_table_holds_a_few_hundred_names_of_every_market_with_plausible_fact
 @pytest.mark.parametrize("text", ["600519 " * 20_000, "A-" * 50_000, "$" * 100_000, "0" * 100_000])
 def test_texts_of_nothing_but_codes_are_searched_in_linear_time(text: str) -> None:
     assert len(symbols.find(text)) in {0, 20_000}
+
+
+@pytest.mark.parametrize(
+    ("written", "found"),
+    [
+        ("EUR/USD", "EUR/USD"),
+        ("GBPJPY", "GBP/JPY"),
+        ("ZZYQ", "ZZYQ"),
+        ("$ZZYQ", "ZZYQ"),
+        ("688999", "688999.SH"),
+        ("9999.HK", "9999.HK"),
+        ("PEPE/USDT", "PEPE-USD"),
+        ("zzyq", None),
+        ("EUREUR", None),
+        ("BANKS", None),
+        ("600000 yuan", None),
+        ("what is ZZYQ", None),
+    ],
+)
+def test_a_code_that_no_table_has_is_known_by_its_form(written: str, found: str | None) -> None:
+    symbol = symbols.coded(written)
+    assert (symbol and symbol.id) == found

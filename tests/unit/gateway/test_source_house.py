@@ -274,9 +274,9 @@ async def test_check_tells_what_a_source_lacks_and_asks_nobody(tmp_path: Path) -
         data = "{sources: [bundled, folder, akshare, stooq], folder: {path: prices},"
         data += f' stooq: {{base_url: "{vendor.url}"}}}}'
         config = settings(tmp_path, data)
-        found = [str(p) for p in await source_problems(config, Watch(), ask=False)]
+        found = [str(p) for _, p in await source_problems(config, Watch(), ask=False)]
         assert vendor.asked == []
-        asked = [str(p) for p in await source_problems(config, Watch(), ask=True)]
+        asked = [str(p) for _, p in await source_problems(config, Watch(), ask=True)]
         assert [query["d1"] for _, query, _ in vendor.asked] == ["20240223"]
     assert "folder: X.csv cannot be read; mend X.csv: line 2: 'x' is no number for low" in found[0]
     assert "akshare: needs the package akshare; pip install 'swarmgate[finance-cn]'" in found[1]
@@ -284,4 +284,5 @@ async def test_check_tells_what_a_source_lacks_and_asks_nobody(tmp_path: Path) -
     assert "stooq: stooq cannot be asked: it answered a web page in place of data" in asked[2]
     config = settings(tmp_path, "{sources: [folder], folder: {path: nowhere}}")
     (missing,) = await source_problems(config, Watch(), ask=False)
-    assert "there is no folder" in str(missing)
+    assert missing[0] == "folder"
+    assert "there is no folder" in str(missing[1])
