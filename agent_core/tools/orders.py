@@ -49,6 +49,10 @@ class _Wanted:
 
 def order_tools(desk: Desk | None = None, sources: Sources | None = None) -> list[ToolSpec]:
     """The tools of this file; without a desk they say that there is none."""
+    return [_place_order(desk, sources), _cancel_order(desk)]
+
+
+def _place_order(desk: Desk | None, sources: Sources | None) -> ToolSpec:
     wanted = _reader(sources)
 
     async def show_place(ctx: ToolContext, **args: Any) -> Preview:
@@ -105,6 +109,10 @@ def order_tools(desk: Desk | None = None, sources: Sources | None = None) -> lis
         )
         return await _place(desk, ctx, given)
 
+    return place_order
+
+
+def _cancel_order(desk: Desk | None) -> ToolSpec:
     async def show_cancel(ctx: ToolContext, order_id: int) -> Preview:
         order = await _own(desk, ctx, order_id)
         return Preview(cancel_text(order, ctx.language))
@@ -134,7 +142,7 @@ def order_tools(desk: Desk | None = None, sources: Sources | None = None) -> lis
             raise ToolFailure(str(e)) from e
         return _output(order, ctx)
 
-    return [place_order, cancel_order]
+    return cancel_order
 
 
 def _reader(sources: Sources | None) -> Any:
