@@ -9,7 +9,10 @@ from zoneinfo import ZoneInfo
 from agent_core.types import Context
 
 NAME_CHARS = 64
-_TAGS = ("<context>", "</context>", "[上下文信息]", "<runtime-note>", "</runtime-note>")
+_TAGS = (
+    *("<context>", "</context>", "[上下文信息]", "<runtime-note>", "</runtime-note>"),
+    *("<system-reminder>", "</system-reminder>"),
+)
 
 
 def situation(

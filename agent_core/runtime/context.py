@@ -19,6 +19,7 @@ from agent_core.models.tokens import calibration, window_for
 from agent_core.ports import ModelRequest
 from agent_core.runtime import paying, trace
 from agent_core.runtime.run import Run
+from agent_core.runtime.skills import offered, prompted
 from agent_core.runtime.workspace import kept
 from agent_core.types import Row, RowKind
 
@@ -53,6 +54,8 @@ async def compact_now(run: Run, topic: str) -> Outcome:
 
 async def _look(run: Run) -> View:
     rows, checkpoints = await run.journal.rows(), await run.journal.checkpoints()
+    if run.offered is None:
+        run.offered = offered(rows)
     view = run.view
     if view is None or len(view.rows) > len(rows):
         view = View.of(rows, checkpoints)
@@ -65,7 +68,7 @@ async def _look(run: Run) -> View:
 def _frame(run: Run) -> Frame:
     info = run.model.info
     if run.prefix is None:
-        run.prefix = Prefix(run.agent.prompt, tuple(spec.schema for spec in run.tools.values()))
+        run.prefix = Prefix(prompted(run), tuple(spec.schema for spec in run.tools.values()))
     tokens = min(run.agent.limits.output_tokens, info.max_output_tokens)
     return Frame(run.prefix, info, tokens, run.agent.effort)
 

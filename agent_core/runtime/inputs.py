@@ -92,6 +92,25 @@ def resolve(
     return values, None
 
 
+def found(
+    inputs: Sequence[Input], words: str, language: Language = "en"
+) -> tuple[dict[str, Value], dict[str, str]]:
+    """What words say of inputs, without any default: values by name, and by name what is wrong with one."""
+    pairs = _written(inputs, words)
+    values: dict[str, Value] = {}
+    problems: dict[str, str] = {}
+    for one in inputs:
+        said = pairs.get(one.name)
+        value, problem = (
+            parse(one, said, language) if said is not None else (_implied(one, inputs, words), "")
+        )
+        if problem:
+            problems[one.name] = problem
+        elif value is not None:
+            values[one.name] = value
+    return values, problems
+
+
 def written(values: Values) -> str:
     """Inputs as a person writes them, for a run that nobody types: `symbol = GOOG; horizon = 3m`."""
     return "; ".join(f"{name} = {shown(value)}" for name, value in values.items())

@@ -136,6 +136,7 @@ def context_of(
         rules=rules,
         consent=consent,
         tasks=run.tasks,
+        skills=run.agent.skills,
     )
 
 

@@ -32,7 +32,7 @@ from agent_core.ports import (
     TextChunk,
     ThinkingChunk,
 )
-from agent_core.runtime import accept, internal, paying, planned, trace
+from agent_core.runtime import accept, internal, paying, planned, templates, trace
 from agent_core.runtime.context import Seen, next_request
 from agent_core.runtime.execute import first_intents, refuse_all, run_calls
 from agent_core.runtime.guards import made_calls
@@ -58,12 +58,13 @@ async def run_agent(run: Run) -> Ended:
     rows = list(await run.journal.rows())
     turn = run.journal.turn_id
     planned.regrant(run, rows)
+    templates.regrant(run, rows)
     while True:
         await _finish_calls(run, rows)
         if _over_budget(run, rows):
             return _ended(run, rows, None, "over_budget")
         await _steer(run, rows)
-        step = await planned.go_on(run, rows)
+        step = await templates.go_on(run, rows) or await planned.go_on(run, rows)
         if isinstance(step, Ended):
             return step
         if step:

@@ -57,7 +57,7 @@ async def go_on(run: Run, rows: list[Row]) -> Ended | bool:
         return True
     if note is None:
         rows += await run.journal.append([_note(plan, at)])
-    return False if at.reply else _last(_plain(at, run.person.language))
+    return False if at.reply else last(_plain(at, run.person.language))
 
 
 def regrant(run: Run, rows: Sequence[Row]) -> None:
@@ -94,12 +94,12 @@ async def _inputs(run: Run, plan: Plan, rows: list[Row]) -> Ended | bool | None:
     """Read the inputs, and ask for one that is missing; None when all are known."""
     answers: dict[str, list[str]] = {}
     turn, language = run.journal.turn_id, run.person.language
-    ends = _results(rows, turn)
+    ends = results_of(rows, turn)
     for one in plan.inputs:
         keys = [f"ask.{one.name}.{n}" for n in range(1, ASKED + 1)]
         found = [ends[i] for key in keys if (i := call_id(turn, key)) in ends]
         if any(result.is_error for result in found):
-            return _last(_missing(Wanted(one), language))
+            return last(_missing(Wanted(one), language))
         answers[one.name] = [result.content for result in found]
     values, wanted = resolve(plan.inputs, own_words(rows, turn), answers, language)
     if wanted is None:
@@ -109,7 +109,7 @@ async def _inputs(run: Run, plan: Plan, rows: list[Row]) -> Ended | bool | None:
         return None
     asked = len(answers[wanted.input.name])
     if asked >= ASKED:
-        return _last(_missing(wanted, language))
+        return last(_missing(wanted, language))
     key = f"ask.{wanted.input.name}.{asked + 1}"
     options = tuple(wanted.options(language))
     ask = Planned(key, question=wanted.question(language), options=options)
@@ -178,7 +178,8 @@ def _spec(plan: Plan, name: str, item: str) -> ToolSpec | None:
         return None
 
 
-def _results(rows: Sequence[Row], turn: int) -> dict[str, ToolResult]:
+def results_of(rows: Sequence[Row], turn: int) -> dict[str, ToolResult]:
+    """The results of this turn's calls, by call id."""
     return {
         row.ref: block
         for row in rows
@@ -190,7 +191,7 @@ def _results(rows: Sequence[Row], turn: int) -> dict[str, ToolResult]:
 
 async def _ground(run: Run, plan: Plan, rows: Sequence[Row]) -> Ground:
     turn = run.journal.turn_id
-    results = _results(rows, turn)
+    results = results_of(rows, turn)
     delegations = {r.ref: r.meta["delegation"] for r in rows if "delegation" in r.meta}
     done: dict[str, Done] = {}
     for row in rows:
@@ -275,7 +276,7 @@ def _plain(at: Walk, language: Language) -> str:
     return "没有任何步骤得到结果。" if language == "zh" else "No step of the plan brought a result."
 
 
-def _last(text: str) -> Ended:
+def last(text: str) -> Ended:
     """The end of a run in the words of the runtime; no model was called for them."""
     return Ended(
         reason="done",

@@ -71,7 +71,8 @@ class Run:
     is done (watchdog.py). `model_for` gives a model by name; `switched` tells, for the turn as a whole, why another
     model answered (paying.py). `plan` are the inputs and the fixed steps of a supervisor's run (planned.py).
     `stage` ends attempts of delegations as a test wants (rehearsal.py). `tasks` takes background tools; without it they
-    run within the turn (background.py).
+    run within the turn (background.py). `offered` are the skills that the session's prompt names (skills.py), None
+    before its rows were read; sub-agents have those of the whole turn.
     """
 
     agent: Agent
@@ -102,6 +103,7 @@ class Run:
     plan: Plan | None = None
     stage: Stage | None = None
     tasks: Tasks | None = None
+    offered: tuple[tuple[str, str], ...] | None = None
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""

@@ -133,7 +133,8 @@ class Agent:
     `approvals` are the rules of the whole preset: every agent has them, so that no run is without.
     `reads` bounds the tokens of each request of the supervisor, below its model's window; `writes` the characters of
     its answer that a person is shown. None: no bound of the preset. `memory` is what is remembered that it may read
-    and write; a sub-agent speaks with nobody, so that it notes nothing of a person.
+    and write; a sub-agent speaks with nobody, so that it notes nothing of a person. `skills` are those that it may use
+    (None: all); they give it no tools.
     """
 
     id: str
@@ -157,6 +158,7 @@ class Agent:
     reads: int | None = None
     writes: int | None = None
     memory: MemoryRules = field(default_factory=MemoryRules)
+    skills: tuple[str, ...] | None = None
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""

@@ -110,7 +110,7 @@ class ToolContext:
     Prices that are older than `max_age` seconds are marked as stale (None: each tool's own measure); `sources` names
     the data sources that the call may see, in order (None: all), which whatever holds one obeys. `rules` are those of
     the preset that hold for this very call, `consent` is the yes that it runs by; both are empty where nobody was
-    asked.
+    asked. `skills` are those that the agent may load (None: all).
     """
 
     owner: str
@@ -129,6 +129,7 @@ class ToolContext:
     consent: Consent | None = None
     tasks: Tasks | None = None
     model: Model | None = None
+    skills: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
