@@ -151,6 +151,75 @@ async def test_yahoos_refusals_are_reasons(tmp_path: Path) -> None:
         await source.bars("920001.BJ", None, None)
 
 
+STATEMENTS = {
+    "annualTotalRevenue": 383_285_000_000,
+    "annualNetIncome": 96_995_000_000,
+    "annualDilutedEPS": 6.13,
+    "annualTotalAssets": 352_583_000_000,
+    "annualOperatingCashFlow": 110_543_000_000,
+}
+
+
+def timeseries(query: dict[str, str]) -> dict[str, Any]:
+    """ws/fundamentals-timeseries: one object for each type that was asked for and is there."""
+    day = int(dt.datetime(2023, 9, 30, tzinfo=dt.UTC).timestamp())
+    result = [
+        {
+            "meta": {"symbol": ["AAPL"], "type": [name]},
+            "timestamp": [day],
+            name: [
+                {"asOfDate": "2023-09-30", "periodType": "12M", "reportedValue": {"raw": value}}
+            ],
+        }
+        for name, value in STATEMENTS.items()
+        if name in query["type"].split(",")
+    ]
+    return {"timeseries": {"result": result, "error": None}}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::ResourceWarning"
+)
+async def test_yahoos_figures_come_through_its_client(tmp_path: Path) -> None:
+    """Statements, and ratios of the present; none of these for a day of the past."""
+    summary = {
+        "assetProfile": {"sector": "Technology", "industry": "Consumer Electronics"},
+        "summaryDetail": {"marketCap": 2_614_000_000_000, "trailingPE": 26.3},
+        "financialData": {"financialCurrency": "USD"},
+        "quoteType": {"longName": "Apple Inc.", "symbol": "AAPL"},
+    }
+    pages: dict[str, Any] = {
+        f"{YAHOO}/ws/fundamentals-timeseries/v1/finance/timeseries/AAPL": timeseries,
+        f"{YAHOO}/v10/finance/quoteSummary/AAPL": {
+            "quoteSummary": {"result": [summary], "error": None}
+        },
+        "/query1.finance.yahoo.com/v7/finance/quote": {
+            "quoteResponse": {"result": [], "error": None}
+        },
+        "/query1.finance.yahoo.com/ws/fundamentals-timeseries/v1/finance/timeseries/AAPL": timeseries,
+        "/query1.finance.yahoo.com/v1/test/getcrumb": "crumb",
+    }
+    async with Vendor(pages) as vendor:
+        source = yahoo(vendor, tmp_path)
+        now = await source.fundamentals("AAPL", "year", None)
+        past = await source.fundamentals("AAPL", "year", DAY("2024-02-01"))
+        with pytest.raises(NoData, match="no figures of AAPL until 2023-12-01"):
+            await source.fundamentals("AAPL", "year", DAY("2023-12-01"))
+    (statement,) = now.statements
+    assert (now.name, now.currency, now.source) == ("Apple Inc.", "USD", "yfinance")
+    assert statement.period_end == DAY("2023-09-30")
+    assert statement.values == {
+        "revenue": 383_285_000_000,
+        "net_income": 96_995_000_000,
+        "eps_diluted": 6.13,
+        "assets": 352_583_000_000,
+        "operating_cash_flow": 110_543_000_000,
+    }
+    assert (now.now["pe_trailing"], now.now["sector"]) == (26.3, "Technology")
+    assert (past.statements, dict(past.now)) == (now.statements, {})
+
+
 class Statements:
     """What yfinance's ticker answers when it is asked for dictionaries."""
 
