@@ -224,8 +224,8 @@ def _of_file(path: str) -> tuple[str, ...]:
 def _put(name: str, data: bytes, folder: int) -> None:
     """The file under another name first, so that nobody ever sees half of it."""
     draft = f".{secrets.token_hex(8)}.part"
-    file = os.open(draft, _NEW, 0o600, dir_fd=folder)
     try:
+        file = os.open(draft, _NEW, 0o600, dir_fd=folder)
         with os.fdopen(file, "wb") as opened:
             opened.write(data)
         os.rename(draft, name, src_dir_fd=folder, dst_dir_fd=folder)
