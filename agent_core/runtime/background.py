@@ -66,3 +66,12 @@ def begun_in(rows: Iterable[Row]) -> tuple[str, ...]:
 def tells(rows: Iterable[Row], turn_id: int) -> bool:
     """Whether this turn began with the news of tasks that have ended, and not with a person's words."""
     return any(r.turn_id == turn_id and r.kind is RowKind.USER and ENDED in r.meta for r in rows)
+
+
+def brought(rows: Iterable[Row], turn_id: int) -> str:
+    """One line for each task of which this turn has the news, "" for none: what to show where no model tells of it."""
+    own = [row for row in rows if row.turn_id == turn_id]
+    if not tells(own, turn_id):
+        return ""
+    summaries = (str(r.meta.get("summary", "")) for r in own if r.kind is RowKind.RESULT)
+    return "\n".join(f"- {line}" for line in summaries if line)

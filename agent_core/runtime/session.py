@@ -19,7 +19,7 @@ from agent_core.past import Archive, Memory, Recall
 from agent_core.ports import Clock, Journal, Model, ModelInfo
 from agent_core.runtime import trace
 from agent_core.runtime.aliases import aliased
-from agent_core.runtime.background import ENDED
+from agent_core.runtime.background import ENDED, brought
 from agent_core.runtime.context import compact_now, problem_of
 from agent_core.runtime.delegate import delegate_tools, desks_of, plan_of
 from agent_core.runtime.flow import PLAN
@@ -321,6 +321,8 @@ class Turn:
         paid = ended.last_usage if ended is not None and called else None
         model = ended.model if ended is not None and called else ""
         stored = await self._journal.rows()
+        if status is not TurnStatus.DONE and (lines := brought(stored, self._journal.turn_id)):
+            text, artifacts = f"{text}\n\n{lines}", artifacts or await self._artifacts()
         if hidden := put_away(self._run, stored):
             await self._journal.append([], checkpoints=hidden)
         self._end_trace(stored, text, status, paid, model)

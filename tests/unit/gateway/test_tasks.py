@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlalchemy import Connection, text
 
+from agent_core.errors import ModelBadRequest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import Context, ToolResult
@@ -164,6 +165,19 @@ async def test_arguments_that_do_not_fit_start_nothing(db: Database) -> None:
         await it.ask("study AAPL")
         assert await it.one("select count(*) from task") == 0
         assert results(it.model.requests[-1])[0].is_error
+
+
+@on_sqlite
+async def test_a_result_reaches_the_person_also_where_the_model_fails(db: Database) -> None:
+    failed = Answer(error=ModelBadRequest("scripted/test", "no"))
+    async with house(db, STUDY, "It runs.", failed) as it:
+        await it.ask("study AAPL")
+        it.tools.gate.set()
+        await ended(it)
+        shown = it.channel.order[-1]
+        assert shown.text.endswith("- found AAPL")
+        assert [f.name for f in shown.files] == ["AAPL.png"]
+        await settled(it)
 
 
 # Not the person's words ---------------------------------------------------------------------------
