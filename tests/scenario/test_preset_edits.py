@@ -134,3 +134,29 @@ async def test_in_telegram(shared: Stage) -> None:
 async def test_in_the_web_chat(shared: Stage) -> None:
     async with WebPerson(shared.gateway) as person:
         await went(shared, Chat(person.say, person.texts), "web")
+
+
+@pytest.mark.slow
+@pytest.mark.asyncio(loop_scope="function")
+async def test_an_edit_while_no_process_runs_is_for_the_next_turn_too(scene: Stage) -> None:
+    """SIGKILL in the middle of a tool, an edit, a new process: what it goes on with is what the preset said before."""
+    edits = Edits(scene)
+    scene.model.reply_to("^look$", [Turn([call("slow_look", {"label": "a"})])] * 2)
+    await scene.gateway.start()
+    scene.plugin.hold()
+    scene.telegram.say(301, "look")
+    await scene.until(lambda: scene.plugin.traces("looks"))
+    await scene.gateway.kill()
+    (scene.gateway.folder / "presets" / "scenario.yaml").write_text(EDITED, "utf-8")
+    scene.plugin.release()
+    await scene.gateway.start()
+    await scene.answered([301])
+    assert scene.texts(301) == ["look"]
+    system, tools = edits.seen("look")
+    assert "You lead." in system
+    assert "order_goods" in tools
+    assert len(scene.requests("look")) == 3  # two rounds of tools, of which the edit allows one
+    scene.telegram.say(301, "and now?")
+    await scene.answered([301], 2)
+    assert "You lead anew." in edits.seen("and now")[0]
+    scene.sound()
