@@ -91,7 +91,7 @@ class Sources:
     def _nothing(self, symbol: str, reasons: list[NoData]) -> NoData:
         if len(reasons) == 1:
             return reasons[0]
-        cure = "; ".join(f"{reason.where}: {reason.cure}" for reason in reasons)
+        cure = "; ".join(reason.as_one_of_many for reason in reasons)
         return NoData(
             f"no prices of {symbol}",
             ", ".join(self.names) or "none",

@@ -94,7 +94,8 @@ class FolderSource:
     def _whole(self, symbol: str) -> Bars:
         path = self._files().get(symbol)
         if path is None:
-            cure = f"put a file {symbol.replace('/', '_')}.csv into {self._path}"
+            # people in chats read this: where the folder lies is the operator's matter
+            cure = f"put a file {symbol.replace('/', '_')}.csv into the folder of data.folder"
             raise NoData(f"no prices of {symbol}", self.name, cure)
         stamp = _stamp(path, *(self._path / f"{name}.csv" for name in sorted(BESIDE)))
         kept = self._read.get(symbol)

@@ -72,5 +72,5 @@ class Reports:
             raise missing
         if len(reasons) == 1:
             raise reasons[0]
-        cure = "; ".join(f"{reason.where}: {reason.cure}" for reason in reasons)
+        cure = "; ".join(reason.as_one_of_many for reason in reasons)
         raise NoData(missing.what, ", ".join(reason.where for reason in reasons), cure)

@@ -22,6 +22,11 @@ class NoData(SwarmgateError):
         self.where = where
         self.cure = cure
 
+    @property
+    def as_one_of_many(self) -> str:
+        """The reason in a list of reasons, where what is missing has been said."""
+        return f"{self.where}: {self.cure}"
+
 
 class SourceDown(NoData):
     """A source itself failed: it is not reached, too slow, over its limit, or answers with something that is no data.
@@ -35,6 +40,11 @@ class SourceDown(NoData):
     ) -> None:
         super().__init__(what, where, cure)
         self.retry_after = retry_after
+
+    @property
+    def as_one_of_many(self) -> str:
+        """See NoData; here what went wrong is the news."""
+        return f"{self.what}, {self.cure}"
 
 
 class PriceSource(Protocol):

@@ -77,7 +77,8 @@ async def test_every_source_says_why_it_has_nothing() -> None:
     with pytest.raises(NoData) as error:
         await Sources([a, b], Watch()).bars("X", None, None)
     assert str(error.value) == (
-        "no prices of X (source: a, b); a: ask for other days; b: try again later"
+        "no prices of X (source: a, b); a: ask for other days; "
+        "b cannot be asked: no answer within 5 s, try again later"
     )
 
 

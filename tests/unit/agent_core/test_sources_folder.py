@@ -160,7 +160,7 @@ async def test_a_mistake_beside_is_told_too(
 async def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     put(tmp_path, "X.csv", HEAD + ROWS)
     (tmp_path / "B.csv.gz").write_bytes(b"no gzip")
-    with pytest.raises(NoData, match=r"put a file EUR_USD\.csv into"):
+    with pytest.raises(NoData, match=r"put a file EUR_USD\.csv into the folder of data"):
         await whole(tmp_path, "EUR/USD")
     with pytest.raises(NoData, match="there is 2024-01-02 to 2024-01-03"):
         await FolderSource(tmp_path).bars("X", dt.date(2025, 1, 1), None)
