@@ -12,6 +12,7 @@ from contextlib import AsyncExitStack
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from agent_core.models.replay import Cassette, RecordingModel, ReplayModel
 from agent_core.ports import Model
@@ -91,7 +92,12 @@ class Runner:
             cure = "write `say` or `inputs`"
             raise OperatorError([Problem(f"case {case.name!r} says nothing", cure)])
         with tempfile.TemporaryDirectory(prefix="swarmgate-eval-") as folder:
-            own = {"data_dir": Path(folder), "database": None, "preset": self.preset}
+            own: dict[str, Any] = {
+                "data_dir": Path(folder),
+                "database": None,
+                "preset": self.preset,
+                "trading": self.settings.trading.rehearsed(),
+            }
             core = await build(self.settings.model_copy(update=own))
             try:
                 return await self._staged(core, case, model)

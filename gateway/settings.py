@@ -42,7 +42,7 @@ from gateway.settings_judge import judge
 from gateway.settings_models import Models
 from gateway.settings_retention import Retention
 from gateway.settings_tools import Tools
-from gateway.settings_trading import Trading
+from gateway.settings_trading import LIVE, Trading
 from gateway.settings_yaml import Document
 
 
@@ -182,12 +182,12 @@ class Settings(Section):
 
     @property
     def warnings(self) -> tuple[str, ...]:
-        """What will not work as it is written, one line each, to be logged at start."""
+        """What will not work as it is written or must be known, one line each, to be logged at start."""
         pots = self.budgets.rules(self.locale.timezone).pots
         asks = any(pot.on_exceeded == "ask_admin" for pot in pots)
-        if not asks or self.access.operators:
-            return ()
-        return ("budgets: ask_admin asks nobody; name somebody in access.operators",)
+        nobody = "budgets: ask_admin asks nobody; name somebody in access.operators"
+        said = [nobody] if asks and not self.access.operators else []
+        return (*said, *([LIVE] if self.trading.live else []))
 
     def refuse(self, key: str, message: str, cure: str) -> SettingsError:
         """An error at the value of a dotted key, found out after `load` (an unknown preset, a port in use)."""

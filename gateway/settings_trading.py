@@ -7,6 +7,7 @@ from pydantic import AfterValidator, Field, model_validator
 from agent_core.finance import risk_limits
 from gateway.settings_fields import Address, Money, Secret, Section, bare, fault
 
+LIVE = "trading.live: live trading is subject to the law of your place and to your broker's terms"
 Percent = Annotated[float, Field(gt=0, le=100, allow_inf_nan=False)]
 Currency = Annotated[str, Field(pattern=r"^[A-Z]{3,5}$")]
 
@@ -71,6 +72,10 @@ class Trading(Section):
     paper: Paper = Paper()
     alpaca: Alpaca = Alpaca()
     ib: InteractiveBrokers = InteractiveBrokers()
+
+    def rehearsed(self) -> "Trading":
+        """The same with play money alone: cases of presets are run with it, and nobody approves their orders."""
+        return self.model_copy(update={"broker": "paper", "live": False})
 
     @model_validator(mode="after")
     def _usable(self) -> "Trading":

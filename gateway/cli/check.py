@@ -14,6 +14,7 @@ from gateway.cli.options import Config, Json
 from gateway.cli.output import err, finish, out, show
 from gateway.problems import Problem, SettingsError
 from gateway.settings import Settings, load
+from gateway.settings_trading import LIVE
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 TOKEN_LENGTH = 35  # characters of a Telegram token after its colon
@@ -62,8 +63,19 @@ def report(config: Path | None, *, fix: bool, as_json: bool, ask_sources: bool =
     else:
         for finding in found:
             err(f"{'fixed' if finding in mended else 'found'} {finding.id}: {finding.problem}")
+        for note in _notes(config):
+            err(f"note: {note}")
         out(f"{len(left)} to mend" if left else "fine")
     return 1 if left else 0
+
+
+def _notes(config: Path | None) -> tuple[str, ...]:
+    """What must be known and cannot be mended; nothing without usable settings."""
+    try:
+        settings = load(find(config), os.environ)
+    except SettingsError:
+        return ()
+    return (LIVE,) if settings.trading.live else ()
 
 
 def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Finding]:

@@ -9,7 +9,7 @@ from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from gateway.broker_house import brokers_of
 from gateway.settings_trading import Trading
-from tests.house import Watch
+from tests.house import Watch, settings
 
 KEYS = {"key": "k", "secret": "s"}
 LIVE_KEYS = KEYS | {"live_key": "k2", "live_secret": "s2"}
@@ -56,3 +56,16 @@ def test_a_live_broker_is_made_only_where_the_settings_say_live(
     """The first of the three switches."""
     made = brokers_of(Trading.model_validate(given), Sources([BundledSource()]), Watch())
     assert set(made) == modes
+
+
+def test_cases_of_presets_are_run_with_play_money_whatever_the_settings_say() -> None:
+    """In a case nobody approves: `inject: {approve: accept}` must never reach a broker."""
+    live = Trading.model_validate({"broker": "alpaca", "live": True, "alpaca": LIVE_KEYS})
+    made = brokers_of(live.rehearsed(), Sources([BundledSource()]), Watch())
+    assert {mode: type(broker) for mode, broker in made.items()} == {"paper": PaperBroker}
+
+
+def test_live_trading_is_remarked_upon_at_the_start() -> None:
+    live = settings(trading={"broker": "ib", "live": True})
+    assert any("the law of your place" in line for line in live.warnings)
+    assert not any("law" in line for line in settings().warnings)
