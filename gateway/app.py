@@ -231,7 +231,7 @@ def _commands(base: _Base) -> Commands:
         timezone=settings.locale.timezone,
         groups=settings.groups,
         archives=base.channels.archives,
-        pots=base.budgets.rules,
+        budgets=base.budgets,
         tasks=Panel(base.registry, base.tasks.desk.where),
         halt_file=base.orders.halt_file,
         halted=lambda: base.orders.wake(),  # noqa: PLW0108 - who looks after orders is made later

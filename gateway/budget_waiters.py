@@ -39,6 +39,10 @@ class Waiters:
         if not self._stopped:
             self._look_again()
 
+    def holds(self, lane: str) -> bool:
+        """Whether a turn of this conversation waits."""
+        return lane in self._lanes
+
     def room(self) -> None:
         """A pot may have room again: everybody who waits tries."""
         lanes, self._lanes = self._lanes, {}

@@ -31,6 +31,7 @@ from gateway import (
     questions,
     waiting,
 )
+from gateway.budgets import Budgets
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine.begin import INTERRUPTING, STOPPING
@@ -102,7 +103,7 @@ class Commands:
     timezone: str = "UTC"
     groups: Groups = field(default_factory=Groups)
     archives: Callable[[Address], bool] = lambda _: False
-    pots: Rules = field(default_factory=Rules)
+    budgets: Budgets | None = None
     tasks: Panel | None = None
     halt_file: Path | None = None
     halted: Callable[[], None] = lambda: None
@@ -124,7 +125,9 @@ class Commands:
             **commands_context.handlers(),
             **commands_memory.handlers(),
             **commands_usage.handlers(),
-            **commands_budget.handlers(self.pots, self._own_pots),
+            **commands_budget.handlers(
+                self.budgets.rules if self.budgets else Rules(), self._own_pots
+            ),
             **commands_halt.handlers(self.access, self.halt_file, self.halted),
         }
 
@@ -176,7 +179,7 @@ class Commands:
             asked.language,
             preset=self.teams.name_for(asked.lane.preset),
             model=asked.lane.model or self.models.default,
-            here=say("yes" if running else "no", asked.language),
+            here=say(self._here(asked.lane.id, running=running), asked.language),
             waiting=inbox.waiting(conn, asked.lane.id),
             busy=self.busy(),
             uptime=str(dt.timedelta(seconds=int(self.uptime()))),
@@ -186,6 +189,11 @@ class Commands:
         if self.tasks is not None and (panel := self.tasks.draft(conn, asked)) is not None:
             asked.also.append(panel)
         return status
+
+    def _here(self, lane: str, *, running: bool) -> str:
+        if running and self.budgets is not None and self.budgets.waiters.holds(lane):
+            return "budget_here"
+        return "yes" if running else "no"
 
     def _stop(self, conn: Connection, asked: Asked) -> str:
         """Mark the running turn; empty when it is being stopped, since its own last message says so."""

@@ -68,5 +68,6 @@ TEXTS: dict[str, tuple[str, str]] = {
     "budget_was_denied": ("❌ Denied by {name}.", "❌ 已由{name}拒绝。"),
     "budget_gone": ("This is decided already.", "此项已有决定。"),
     "budget_taken": ("Recorded.", "已记录。"),
+    "budget_here": ("waits for room in a budget, see /budget", "等待预算，见 /budget"),
     "budget_everybody": ("everybody", "全部用户"),
 }

@@ -134,7 +134,7 @@ class House:
             busy=lambda: self.engine.busy(),  # noqa: PLW0108 - made below
             uptime=lambda: 3_661.0,
             groups=self.settings.groups,
-            pots=self.budgets.rules,
+            budgets=self.budgets,
         )
         self.senders = Sender(db, self.clock, self.find, self.clock.sleep)
         self.timer = Timer(

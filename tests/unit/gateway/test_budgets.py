@@ -218,9 +218,9 @@ async def test_an_operator_raises_a_pot_by_button(db: Database) -> None:
         )
         assert [b.data for b in question.buttons] == [f"raise:{pot}:yes", f"raise:{pot}:no"]
         assert "I have asked an operator" in home.channel.texts("1")[-1]
-        assert (
-            "You, today: $0.50 of $0.90" in (await home.ask("/budget"))[-1]
-        )  # it waits for nothing
+        shown = (await home.ask("/budget"))[-1]  # waits for nothing
+        assert "You, today: $0.50 of $0.90" in shown
+        assert "Running here: waits for room in a budget" in (await home.ask("/status"))[-1]
         await home.press(f"raise:{pot}:yes", author="2", chat="2")
         await home.quiet()
         assert await home.one("select max(raised) from budget_pot") == 0
