@@ -146,7 +146,8 @@ class FolderSource:
         except NoData:
             raise
         except (OSError, EOFError, ValueError) as error:
-            cure = f"mend {path.name}: {error}"
+            why = error.strerror if isinstance(error, OSError) and error.strerror else error
+            cure = f"mend {path.name}: {why}"
             raise NoData(f"{path.name} cannot be read", self.name, cure) from error
 
 
