@@ -1,13 +1,14 @@
 """What can run but is hardly meant.
 
 Unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403), notes that may not be kept (SW404), data
-sources that are not enabled (SW405).
+sources that are not enabled (SW405), skills that nobody can load (SW406).
 """
 
 import re
 from collections.abc import Iterator
 
 from swarm_presets.meaning_money import POTS
+from swarm_presets.meaning_skills import skills_in_vain
 from swarm_presets.parts import agents, leaves, words
 from swarm_presets.positions import Leaf, Mapping, Span, at
 from swarm_presets.prices import Prices
@@ -26,6 +27,7 @@ def cautions(tree: Mapping, known: Known) -> Iterator[Problem]:
     yield from _in_vain(tree, known)
     yield from _noted_in_vain(tree)
     yield from _not_enabled(tree, known)
+    yield from skills_in_vain(tree)
 
 
 def _unpriced(tree: Mapping, known: Known) -> Iterator[Problem]:

@@ -14,6 +14,7 @@ from swarm_presets.meaning_flow import flow_meaning
 from swarm_presets.meaning_inputs import input_meaning
 from swarm_presets.meaning_memory import memory_meaning
 from swarm_presets.meaning_money import idle_pots, money_meaning
+from swarm_presets.meaning_skills import skill_meaning, unknown_skills
 from swarm_presets.meaning_words import word_meaning
 from swarm_presets.positions import Leaf, Mapping, at
 from swarm_presets.problems import Problem
@@ -30,6 +31,7 @@ from swarm_presets.references import (
 def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     """All findings about a resolved preset. `complete` is False when its parents are not all known."""
     unknown = [*unknown_tools(tree, known), *unknown_sources(tree, known)]
+    unknown += unknown_skills(tree, known)
     yield from unknown
     yield from unknown_inputs(tree)
     if not complete:
@@ -45,7 +47,8 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
         yield from memory_meaning(tree)
         yield from idle_pots(tree)
         yield from (p for p in meaning(tree) if (p.file, p.line, p.column) not in places)
-        yield from (p for p in word_meaning(tree) if (p.file, p.line, p.column) not in places)
+        later = (*word_meaning(tree), *skill_meaning(tree))
+        yield from (p for p in later if (p.file, p.line, p.column) not in places)
 
 
 def last_stage(tree: Mapping, known: Known, *, schema_only: bool) -> Iterator[Problem]:

@@ -61,6 +61,7 @@ def compile_team(tree: Mapping) -> Team:
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
     models = Aliases(aliases)
     lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
+    lead = _skilled(lead, preset.supervisor, preset.skills)
     same = (preset.delegation.same_call_limit if preset.delegation else None) or SAME_CALLS
     # The run lasts as long as its supervisor.
     time = min(lead.limits.time, run_time(preset.budgets))
@@ -69,7 +70,9 @@ def compile_team(tree: Mapping) -> Team:
         _same_calls(supervisor, same), prompt=routed(supervisor.prompt, preset.routes)
     )
     agents = {
-        name: _same_calls(_agent(name, part, models, supervisor, tree), same)
+        name: _same_calls(
+            _skilled(_agent(name, part, models, supervisor, tree), part, preset.skills), same
+        )
         for name, part in (preset.agents or {}).items()
         if part
     }
@@ -133,6 +136,14 @@ def _agent(name: str, part: AgentPart, models: Aliases, supervisor: Agent, tree:
         grounding=_grounding(part.grounding or GroundingPart()),
         policy=_spared(part, models, _policies(part.policy or PoliciesPart(), models, supervisor)),
     )
+
+
+def _skilled(
+    agent: Agent, part: SupervisorPart | AgentPart | None, all_of_it: Sequence[str] | None
+) -> Agent:
+    """With the skills that it may use: its own list, else that of the whole preset, else all."""
+    own = part.skills if part and part.skills is not None else all_of_it
+    return agent if own is None else replace(agent, skills=tuple(own))
 
 
 def _memory(part: MemoryPart | None, default: MemoryRules) -> MemoryRules:

@@ -13,12 +13,7 @@ from swarm_presets.problems import Problem, problem
 
 NOT_YET = (
     "mcp",
-    "routes.*.skill",
     "schedule",
-    "skills",
-    "agents.*.skills",
-    "defaults.skills",
-    "supervisor.skills",
 )
 
 

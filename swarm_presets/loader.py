@@ -51,6 +51,7 @@ def load_folder(
     lead: frozenset[str] = frozenset(),
     redact: Callable[[str], str] | None = None,
     sources: dict[str, bool] | None = None,
+    skills: frozenset[str] | None = None,
     shipped: bool = True,
     schema_only: bool = False,
     reader: Reader | None = None,
@@ -67,6 +68,7 @@ def load_folder(
         price: dollars for a million tokens in and out of a model, None where unknown; without it no price is checked.
         lead: the tools that only a supervisor may call.
         sources: the data sources that exist, and whether each is enabled; None: they are not checked.
+        skills: the skills that everybody may use; None: they are not checked.
         redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
         schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`
@@ -76,7 +78,7 @@ def load_folder(
     where = [paths] if isinstance(paths, Path) else list(paths)
     reader = reader or Reader()
     documents = Documents(reader.documents(where, shipped=shipped))
-    known = Known(tools, models, acting, price, lead, redact, sources)
+    known = Known(tools, models, acting, price, lead, redact, sources, skills)
     desk = _Desk(documents, known, Outside.of(known, schema_only=schema_only), reader.unchanged)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}

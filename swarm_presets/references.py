@@ -46,7 +46,7 @@ class Known:
     `acting` are the tools that change something outside and that nobody is asked about by the tool itself. `price`
     gives dollars for a million tokens in and out of a model, or None where they are not known. `lead` are the tools
     that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that exist, and
-    whether each is enabled; None: not to be checked.
+    whether each is enabled; None: not to be checked. `skills` are those of everybody; None: not to be checked.
     """
 
     tools: frozenset[str]
@@ -56,6 +56,7 @@ class Known:
     lead: frozenset[str] = frozenset()
     redact: Callable[[str], str] | None = None
     sources: dict[str, bool] | None = None
+    skills: frozenset[str] | None = None
 
 
 def unknown_tools(tree: Mapping, known: Known) -> Iterator[Problem]:

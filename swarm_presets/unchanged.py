@@ -24,6 +24,7 @@ class Outside:
     acting: frozenset[str]
     lead: frozenset[str]
     sources: tuple[tuple[str, bool], ...] | None
+    skills: frozenset[str] | None
     schema_only: bool
 
     @classmethod
@@ -31,7 +32,13 @@ class Outside:
         """What a check will ask for."""
         sources = None if known.sources is None else tuple(sorted(known.sources.items()))
         return cls(
-            known.tools, known.models, known.acting, known.lead, sources, schema_only=schema_only
+            known.tools,
+            known.models,
+            known.acting,
+            known.lead,
+            sources,
+            known.skills,
+            schema_only=schema_only,
         )
 
 

@@ -35,7 +35,7 @@ def test_findings_come_as_text_json_sarif_and_github(swarmgate: Command) -> None
 
 
 def test_what_is_not_enforced_is_an_error_unless_only_the_schema_counts(swarmgate: Command) -> None:
-    write(MINE + "skills: [report]\n")
+    write(MINE + 'schedule: [{cron: "30 9 * * 1-5", chat: "telegram:1"}]\n')
     assert "SW501" in swarmgate("presets", "validate", code=1)
     assert "fine: mine" in swarmgate("presets", "validate", "--schema-only")
     assert "mine" not in [r["id"] for r in swarmgate.json("presets", "list", code=1)[:-1]]

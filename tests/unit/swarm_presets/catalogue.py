@@ -19,6 +19,7 @@ TOOLS = frozenset(
 )
 SOURCES = {"bundled": True, "yfinance": True, "stooq": False}  # and which are enabled
 ACTING = frozenset({"place_order"})  # changes something outside
+SKILLS = frozenset({"checkup", "report"})
 LEAD = frozenset({"update_portfolio"})  # for supervisors alone
 MODELS = frozenset({"anthropic/*", "local/small"})
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "presets"

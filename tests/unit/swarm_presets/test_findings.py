@@ -8,11 +8,20 @@ from gateway.redact import Redactor
 from swarm_presets.enforced import NOT_YET
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import render
-from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, LEAD, MODELS, SOURCES, TOOLS, price
+from tests.unit.swarm_presets.catalogue import (
+    ACTING,
+    FIXTURES,
+    LEAD,
+    MODELS,
+    SKILLS,
+    SOURCES,
+    TOOLS,
+    price,
+)
 
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
-WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405"}
+WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405", "SW406"}
 
 
 def code_of(case: Path) -> str:
@@ -24,13 +33,14 @@ def load(case: Path, kind: str) -> PresetSet:
     file = case / f"{kind}.yaml"
     return load_folder(
         file if file.exists() else case / kind,
-        tools=TOOLS | ACTING | LEAD,
+        tools=TOOLS | ACTING | LEAD | {"load_skill"},
         models=MODELS,
         acting=ACTING,
         price=price,
         lead=LEAD,
         redact=Redactor().text,
         sources=SOURCES,
+        skills=SKILLS,
         schema_only=code_of(case) != "SW501",
     )
 
@@ -60,22 +70,16 @@ def test_good_file_has_none_and_is_usable(case: Path) -> None:
 
 def test_each_code_has_a_case() -> None:
     wanted = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
-    wanted += " SW208"
+    wanted += " SW208 SW209"
     meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308 SW309 SW310 SW311"
     assert {*wanted.split(), *meaning.split(), *WARNINGS, "SW501"} == CODES
 
 
 # A value for each key that parses but has no effect yet.
-AGENT = "agents: {a: {role: A, prompt: P., tools: [], %s}, b: {role: B, prompt: P., tools: []}}"
 USES = {
     "evals": "evals: [{name: x, expect: {status: completed}}]",
     "mcp": "mcp: {files: {command: [serve]}}",
-    "routes.*.skill": "routes: [{match: hello, skill: report}]",
     "schedule": 'schedule: [{cron: "0 8 * * *", chat: "telegram:1"}]',
-    "skills": "skills: [report]",
-    "agents.*.skills": AGENT % "skills: [report]",
-    "supervisor.skills": "supervisor: {skills: [report]}",
-    "defaults.skills": "defaults: {skills: [report]}",
     "models.*.use=replay": "models: {old: {use: replay}}",
 }
 

@@ -36,7 +36,7 @@ def test_a_later_folder_wins(tmp_path: Path) -> None:
     assert loaded.teams["desk"].supervisor.tools == ("analyze_stock",)
 
 
-@pytest.mark.parametrize("text", [DESK.replace("desk", "solo") + "skills: [report]\n", "a: [\n"])
+@pytest.mark.parametrize("text", [DESK.replace("desk", "solo") + "skills: report\n", "a: [\n"])
 def test_a_wrong_file_of_the_operator_is_not_replaced_by_the_shipped_one(
     tmp_path: Path, text: str
 ) -> None:
