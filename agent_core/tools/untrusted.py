@@ -13,7 +13,8 @@ NOTICE = (
     "report them."
 )
 _MARKS = re.compile(
-    r"<(\s*/?\s*(?:untrusted|context|runtime-note)\b[^>\n]{0,200})>|\[(上下文信息)\]", re.IGNORECASE
+    r"<(\s*/?\s*(?:untrusted|context|runtime-note|system-reminder)\b[^>\n]{0,200})>|\[(上下文信息)\]",
+    re.IGNORECASE,
 )
 
 
