@@ -17,15 +17,15 @@ from agent_core.ports import Clock
 T = TypeVar("T")
 FAILURES = 3
 COOLING, COOLING_MAX = 30.0, 900.0  # seconds
-PATIENCE = 10.0  # seconds that a question waits for its turn
+PATIENCE = 20.0  # seconds that a question waits for its turn; tools have 30
 
 
 class Bucket:
-    """At most `per_minute` tokens a minute, and no more than a sixth of them at once."""
+    """At most `per_minute` tokens a minute, and no more than a third of them at once."""
 
     def __init__(self, per_minute: float, clock: Clock) -> None:
         self._rate = per_minute / 60
-        self._size = max(1.0, per_minute / 6)
+        self._size = max(1.0, per_minute / 3)
         self._left = self._size
         self._clock = clock
         self._at = clock.monotonic()
@@ -86,7 +86,7 @@ class Guard:
         clock: Clock,
         *,
         per_minute: float = 60.0,
-        timeout: float = 30.0,
+        timeout: float = 20.0,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
     ) -> None:
         self._name = name

@@ -31,7 +31,7 @@ class SourceKind:
         extra: The extra that brings its client, "" for none.
         modules: The packages of that client, for `swarmgate check`.
         per_minute: Requests a minute that it may be asked, unless the settings say otherwise.
-        timeout: Seconds for one question.
+        timeout: Seconds for one question; less than tools have, or nobody would learn that the source is down.
         about: What it has, in a few words.
     """
 
@@ -41,7 +41,7 @@ class SourceKind:
     extra: str = ""
     modules: tuple[str, ...] = ()
     per_minute: float = 60.0
-    timeout: float = 30.0
+    timeout: float = 20.0
     about: str = ""
 
     @property
@@ -98,7 +98,6 @@ BUILT_IN = {
             extra="finance",
             modules=("yfinance",),
             per_minute=30,
-            timeout=45,
             about="world shares, coins, currencies; fundamentals",
         ),
         SourceKind(
@@ -112,7 +111,6 @@ BUILT_IN = {
             f"{_HERE}.baostock_source:BaostockSource",
             extra="finance-cn",
             modules=("baostock",),
-            timeout=60,
             about="shares of Shanghai and Shenzhen",
         ),
         SourceKind(
@@ -121,7 +119,6 @@ BUILT_IN = {
             extra="finance-cn",
             modules=("akshare",),
             per_minute=20,
-            timeout=60,
             about="mainland and Hong Kong shares",
         ),
         SourceKind(
@@ -129,7 +126,6 @@ BUILT_IN = {
             f"{_HERE}.ccxt_source:CcxtSource",
             extra="crypto",
             modules=("ccxt",),
-            timeout=60,
             about="coins from one exchange",
         ),
         SourceKind(
