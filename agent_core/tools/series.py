@@ -212,10 +212,9 @@ def _nearest(whole: Bars, period: Period) -> tuple[str, str]:
 
 def _missing(sources: Sources, ctx: ToolContext, symbol: Symbol, reason: NoData) -> str:
     have = ", ".join(sources.symbols)
-    if (
-        not have or sources.has(symbol.id) is None
-    ):  # the reasons of who was asked say more than a list
-        return str(reason)
+    # where only asking would have told, the reasons of those who were asked say more than a list
+    if not have or sources.has(symbol.id) is None:
+        return f"没有 {symbol.id} 的价格。{reason}" if ctx.language == "zh" else str(reason)
     if ctx.language == "zh":
         return f"没有 {symbol.id}（{symbol.name_zh}）的价格（数据源：{reason.where}）；有数据的是：{have}"
     return f"no prices of {symbol.id} ({symbol.name}) in {reason.where}; there are prices of {have}"
