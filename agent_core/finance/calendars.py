@@ -102,10 +102,13 @@ class SimpleCalendars:
 def following(
     calendars: Calendars, market: Market, after: dt.date, count: int, within: int = 40
 ) -> list[Session]:
-    """The next sessions after a day, at most `count`, within so many days. Raises OutsideCalendar."""
+    """The next sessions after a day, at most `count`, within so many days, and as far as the calendar goes."""
     found: list[Session] = []
     for step in range(1, within + 1):
-        session = calendars.session(market, after + step * DAY)
+        try:
+            session = calendars.session(market, after + step * DAY)
+        except OutsideCalendar:
+            break
         if session is not None:
             found.append(session)
             if len(found) == count:

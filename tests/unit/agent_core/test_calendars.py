@@ -127,6 +127,8 @@ async def test_what_is_not_known_is_said() -> None:
     assert simple["note"] == "holidays are not known here: pip install 'swarmgate[finance]'"
     coins, _ = await ask(SIMPLE, market="BTC-USD", date="2024-12-25")
     assert (coins["is_trading_day"], coins["note"]) == (True, "")
+    last, _ = await ask(Holidays(), market="US", date="2024-12-30")
+    assert [row["date"] for row in last["next_sessions"]] == ["2024-12-31"]
     with pytest.raises(ToolFailure, match="ends on 2024-12-31"):
         await ask(Holidays(), market="US", date="2025-03-03")
     with pytest.raises(ToolFailure, match="is no market; there are US, HK"):
