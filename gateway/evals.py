@@ -33,6 +33,7 @@ from swarm_presets.schema_flow import CasePart
 
 PERSON = "alice"
 DECISIONS = 20  # questions that one case may ask
+YESES = 2  # of one person, where one is not enough
 QUORUM = 10  # people at most, as the schema has it
 GRACE_S = 5.0
 SLACK_S = 60.0  # beyond the supervisor's own limit: for start, questions and the last rows
@@ -240,8 +241,8 @@ class _Stage:
             await self._say(int(str(question["id"])), verdict, f"{PERSON}{number}")
 
     async def _say(self, number: int, verdict: str, name: str) -> None:
-        """Decide a question, with as many people as its rules want."""
-        for voter in range(QUORUM):
+        """Decide a question, with as many people as its rules want, each as often as it takes (TGV-8)."""
+        for voter in [n for n in range(QUORUM) for _ in range(YESES)]:
             done, _ = await self.core.desk.decide(number, verdict, f"{name}.{voter}")
             if done:
                 return

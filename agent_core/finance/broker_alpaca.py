@@ -91,7 +91,8 @@ def _timed() -> Any:
 
     class Timed(HTTPAdapter):
         def send(self, request: Any, **more: Any) -> Any:  # type: ignore[override]
-            return super().send(request, **more | {"timeout": TIMEOUT_S})
+            given: Any = more | {"timeout": TIMEOUT_S}
+            return super().send(request, **given)
 
     return Timed()
 

@@ -8,7 +8,7 @@ average cost; where prices come in another currency than the cost, no gain is gi
 import datetime as dt
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_core.book import Holding
 from agent_core.trading import PAPER, Cash, Quote, Trade
@@ -118,8 +118,7 @@ def _converted(value: float, rate: float | None) -> float | None:
 def _with_share(line: Line, total: float | None) -> Line:
     if line.converted is None or not total or total <= 0:
         return line
-    values = {name: getattr(line, name) for name in Line.__slots__}
-    return Line(**values | {"share": line.converted / total * 100})
+    return replace(line, share=line.converted / total * 100)
 
 
 def _by_currency(

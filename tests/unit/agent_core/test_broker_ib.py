@@ -52,10 +52,8 @@ def test_each_state_is_told_as_it_is(
 
 
 def test_orders_and_contracts_are_mapped_and_unknown_markets_are_not() -> None:
-    made = [
-        request_of(an_order(*args))
-        for args in (("buy",), ("sell", "limit", 99.0), ("sell", "stop", 90.0))
-    ]
+    orders = (an_order("buy"), an_order("sell", "limit", 99.0), an_order("sell", "stop", 90.0))
+    made = [request_of(order) for order in orders]
     assert [(o.action, o.orderType, o.totalQuantity, o.orderRef, o.tif) for o in made] == [
         ("BUY", "MKT", 10, "k", "DAY"),
         ("SELL", "LMT", 10, "k", "GTC"),
@@ -78,7 +76,9 @@ class Desk:
     """What TWS would say: its accounts and its trades."""
 
     def __init__(self, *accounts: str, trades: tuple[Trade, ...] = ()) -> None:
-        self.accounts, self.there, self.placed, self.gone = list(accounts), list(trades), [], False
+        self.accounts, self.there = list(accounts), list(trades)
+        self.placed: list[str] = []
+        self.gone = False
 
     def isConnected(self) -> bool:  # noqa: N802 - the client's own name
         return not self.gone

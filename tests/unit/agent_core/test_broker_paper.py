@@ -40,8 +40,8 @@ class Given:
         if not self.rows:
             raise NoData("no prices", self.name, "wait")
         days = tuple(DAY + dt.timedelta(days=n) for n in range(len(self.rows)))
-        columns = [tuple(column) for column in zip(*self.rows, strict=True)]
-        made = Bars(symbol, "USD", self.name, days, *columns)
+        o, h, low, c, v = (tuple(column) for column in zip(*self.rows, strict=True))
+        made = Bars(symbol, "USD", self.name, days, o, h, low, c, v)
         return made.window(start, end)
 
 

@@ -16,7 +16,8 @@ from agent_core.trading import Cash, Trade
 NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 AMOUNTS = st.floats(-1e9, 1e9, allow_nan=False)
 WORDS = st.text(
-    st.characters(codec="utf-8", exclude_characters="\r\0", exclude_categories=("Cs",)), max_size=12
+    st.characters(codec="utf-8", exclude_characters="\r\0", categories=("L", "N", "P", "S", "Zs")),
+    max_size=12,
 ).map(str.strip)
 CODES = st.sampled_from(["GOOG", "600519.SH", "0700.HK", "XYZZ"])
 HOLDINGS = st.builds(

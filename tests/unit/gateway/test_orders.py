@@ -60,7 +60,9 @@ async def test_an_order_fills_and_is_seen_in_position_cash_history_and_events(db
     )
     assert "no bar after 2013-03-01" in done.note
     fee = round(2 * GOOG * 0.0005, 2)
-    assert await money(at) == [Cash("paper", "USD", pytest.approx(100_000 - 2 * GOOG - fee))]
+    [cash] = await money(at)
+    assert (cash.account, cash.currency) == ("paper", "USD")
+    assert cash.amount == pytest.approx(100_000 - 2 * GOOG - fee)
     [position] = await held(at)
     assert (position.symbol, position.quantity, position.account) == ("GOOG", 2, "paper")
     assert position.cost == pytest.approx(GOOG + fee / 2)

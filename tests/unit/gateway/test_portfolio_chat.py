@@ -23,7 +23,7 @@ GOOG_ROW = {"action": "buy", "symbol": "GOOG", "quantity": 1, "price": 800}
 
 
 async def hold(db: Database, symbol: str = "GOOG", quantity: float = 100, **more: Any) -> None:
-    fields = {"cost": 500.0, "updated_at": START, "currency": "USD"} | more
+    fields: dict[str, Any] = {"cost": 500.0, "updated_at": START, "currency": "USD"} | more
     await StoredPortfolio(db).put(ALICE, Holding(symbol, quantity, **fields))
 
 
