@@ -39,6 +39,7 @@ from gateway.settings_fields import (
 from gateway.settings_file import Source, collect
 from gateway.settings_groups import Groups
 from gateway.settings_judge import judge
+from gateway.settings_mcp import Mcp
 from gateway.settings_models import Models
 from gateway.settings_retention import Retention
 from gateway.settings_tools import Tools
@@ -109,12 +110,6 @@ class Sessions(Section):
     rate_limit: RateLimit = RateLimit()
 
 
-class Mcp(Section):
-    """Tools of foreign MCP servers."""
-
-    servers: Annotated[dict[str, object], only({})] = Field(default_factory=dict)
-
-
 class Engine(Section):
     """Which engine runs the turns; auto is the embedded one."""
 
@@ -129,9 +124,9 @@ class Settings(Section):
     database: Annotated[Secret, AfterValidator(database_address)] = None
     preset: Annotated[str, Field(min_length=1)] = "trading-desk"
     presets_dir: Folder = Field(default=Path("presets"), validate_default=True)
-    skills_dir: Annotated[str | None, only(None)] = None
+    skills_dir: Folder = Field(default=Path("skills"), validate_default=True)
     knowledge_dir: Folder = Field(default=Path("knowledge"), validate_default=True)
-    templates_dir: Annotated[str | None, only(None)] = None
+    templates_dir: Folder = Field(default=Path("templates"), validate_default=True)
     locale: Locale = Locale()
     http: Http = Http()
     models: Models = Models()

@@ -83,7 +83,8 @@ class Turn:
         policy: ContextPolicy | None = None,
         view: View | None = None,
     ) -> None:
-        self._services = replace(services, model=_models(services, team, model))
+        own = services.registry.of(journal.session_id)
+        self._services = replace(services, registry=own, model=_models(services, team, model))
         self._journal = journal
         self._person = person
         self._emit = emit

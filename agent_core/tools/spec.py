@@ -202,7 +202,8 @@ class ToolSpec:
 
     def _fields(self, args: dict[str, Any]) -> dict[str, Any]:
         checked = self.check(args)
-        return {name: getattr(checked, name) for name in type(checked).model_fields}
+        named = {name: getattr(checked, name) for name in type(checked).model_fields}
+        return named | (checked.model_extra or {})
 
 
 def _complaint(name: str, error: ValidationError) -> str:
