@@ -42,7 +42,7 @@ NO_LIVE = {
 class OrderDesk:
     """See agent_core.finance.orders.Desk. `brokers` by mode; `halt_file` stops all where it exists.
 
-    `filled` is told, after the commit, of orders that were filled later than they were placed.
+    `wake` asks whoever looks after open orders to do it now.
     """
 
     db: Database
@@ -52,7 +52,6 @@ class OrderDesk:
     limits: Limits = field(default_factory=Limits)
     start: Start = field(default_factory=Start)
     halt_file: Path | None = None
-    filled: Callable[[Sequence[Order]], None] = lambda _: None
     wake: Callable[[], None] = lambda: None
 
     # Placing ------------------------------------------------------------------------------------------------------
@@ -206,8 +205,6 @@ class OrderDesk:
                 continue
             if after.status == "filled" != order.status:
                 filled.append(after)
-        if filled:
-            self.filled(filled)
         return filled
 
     async def _look(self, order: Order) -> Order:

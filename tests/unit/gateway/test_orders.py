@@ -94,6 +94,7 @@ async def test_one_key_is_one_order_however_often_and_side_by_side(db: Database)
     assert (await place(at, order(quantity=1))).quantity == 2
 
 
+@on_sqlite
 async def test_a_limit_order_waits_and_can_be_cancelled_by_its_owner_alone(db: Database) -> None:
     at = desk(db)
     waits = await place(at, limit(780.0))
@@ -122,6 +123,7 @@ async def test_a_purchase_with_both_prices_is_protected_once_it_is_filled(db: Da
     assert guard.status == "open"
 
 
+@on_sqlite
 async def test_an_order_of_a_past_day_sees_no_later_bar(db: Database) -> None:
     """Nothing later than as_of reaches an answer: the bars that follow are there, and not looked at."""
     day = dt.date(2012, 6, 29)
@@ -224,6 +226,7 @@ async def test_with_all_three_a_live_order_reaches_its_broker_and_is_booked_apar
     assert await money(at) == []  # what is in the account only the broker knows
 
 
+@on_sqlite
 async def test_an_order_that_was_filled_in_part_is_booked_with_that_part(db: Database) -> None:
     broker = FakeBroker([Report("filled", 806.0, LAST, ref="77", quantity=1.0)])
     at = desk(db, brokers={"live": broker})
@@ -281,6 +284,7 @@ async def test_the_switch_stops_orders_cancels_open_ones_and_outlives_a_restart(
     assert (await place(again, order(), key="k3")).status == "filled"
 
 
+@on_sqlite
 async def test_the_file_stops_orders_and_takes_back_open_ones(db: Database, tmp_path: Path) -> None:
     file = tmp_path / halt.FILE
     at = desk(db, halt_file=file)

@@ -7,6 +7,7 @@ from agent_core.storage.orders_audit import Verdict, verify
 from gateway import forget, halt
 from gateway.db import Database
 from tests.databases import database_url, db, postgres_server
+from tests.house import on_sqlite
 from tests.unit.gateway.trading import ALICE, BOB, desk, limit, order, place
 
 __all__ = ["database_url", "db", "postgres_server"]
@@ -56,6 +57,7 @@ async def test_every_step_is_in_the_chain_and_the_chain_holds(db: Database) -> N
         ),
     ],
 )
+@on_sqlite
 async def test_tampering_is_found(db: Database, statement: str, said: str) -> None:
     await some(db)
     found = await change(db, statement)
@@ -78,6 +80,7 @@ async def test_who_is_forgotten_leaves_hashes_and_nothing_else(db: Database) -> 
     assert not [row for row in rows if ALICE in row.body or row.owner == ALICE]
 
 
+@on_sqlite
 async def test_who_threw_the_switch_can_be_forgotten_and_it_stays_thrown(db: Database) -> None:
     at = desk(db)
     await halt.halt(db, ALICE, "mine", at.clock.now())

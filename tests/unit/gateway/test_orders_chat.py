@@ -114,6 +114,17 @@ async def test_two_clicks_and_a_restart_book_one_order(db: Database) -> None:
 
 
 @on_sqlite
+async def test_a_yes_that_comes_after_the_talk_went_on_places_the_order_once(db: Database) -> None:
+    async with house(db, buy(), "hello", "bought") as it:
+        await it.ask("buy 2 GOOG")
+        await it.ask("hello")
+        await it.press("ok:1")
+        await it.press("ok:1")
+        await it.quiet()
+        assert [o.status for o in await orders(db)] == ["filled"]
+
+
+@on_sqlite
 async def test_a_limit_refuses_before_anybody_is_asked(db: Database) -> None:
     async with house(db, buy(50), "too much") as it:
         await it.ask("buy 50 GOOG")
@@ -216,6 +227,7 @@ async def test_halt_is_for_operators_works_beside_a_turn_and_cancels(db: Databas
 # Looking after ----------------------------------------------------------------------------------------------------
 
 
+@on_sqlite
 async def test_a_later_fill_is_booked_and_told_in_private_once(db: Database) -> None:
     clock = Watch()
     broker = FakeBroker(

@@ -73,6 +73,7 @@ async def test_a_small_change_is_shown_before_and_after_and_done_after_one_yes(
         ([{"action": "set_cash", "currency": "USD", "amount": 0}], "This moves"),
     ],
 )
+@on_sqlite
 async def test_a_heavy_or_destructive_change_takes_a_second_yes(
     db: Database, items: Any, why: str
 ) -> None:
@@ -198,6 +199,7 @@ async def test_a_sub_agent_changes_no_book(db: Database) -> None:
 GROUP: dict[str, Any] = {"chat": "-5", "private": False}
 
 
+@on_sqlite
 async def test_a_book_stays_closed_in_a_group_unless_its_person_opens_it_by_button(
     db: Database,
 ) -> None:
@@ -238,6 +240,7 @@ async def test_an_order_in_a_group_shows_neither_cash_nor_position(db: Database)
         assert "Cash" not in shown
 
 
+@on_sqlite
 async def test_nobody_sees_the_book_of_another(db: Database) -> None:
     """MEM-17: the owner is the turn's, whatever the arguments say."""
     await hold(db)

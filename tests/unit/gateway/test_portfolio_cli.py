@@ -79,6 +79,16 @@ def test_orders_and_trades_are_shown_and_exported(swarmgate: Command, tmp_path: 
     assert again["trades"] == 0  # they are known
 
 
+def test_check_says_that_live_trading_is_subject_to_the_law(swarmgate: Command) -> None:
+    (swarmgate.folder / "data").mkdir(mode=0o700)
+    (swarmgate.folder / "presets").mkdir()
+    file = swarmgate.folder / "swarmgate.yaml"
+    file.write_text("version: 1\ntrading: {broker: ib, live: true}\n", encoding="utf-8")
+    assert "subject to the law of your place and to your broker's terms" in swarmgate("check")
+    file.write_text("version: 1\n", encoding="utf-8")
+    assert swarmgate("check") == "fine\n"
+
+
 def test_the_audit_holds_and_tampering_is_exit_1(swarmgate: Command) -> None:
     book(swarmgate.folder)
     assert swarmgate("portfolio", "audit").startswith("the audit holds: 4 rows; head ")
