@@ -1,18 +1,17 @@
-"""The composition root: the only module that wires concrete objects. Their life is a matter of process.py."""
+"""The composition root: all that works without a way in is wired here, the ways in by front.py; process.py runs both."""
 
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 
 from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
-from channels.base import Channel, HasRoutes
 from channels.manager import ChannelManager
-from channels.web.channel import WebChannel
+from gateway.alert_house import AlertHouse, alert_house
+from gateway.alert_keeper import AlertKeeper
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
 from gateway.budget_waiters import Waiters
@@ -24,9 +23,6 @@ from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
 from gateway.expiry import Expiry
 from gateway.history import OwnHistory
-from gateway.http.app import HttpServer
-from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
-from gateway.http.login import Login
 from gateway.intake import Intake
 from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
@@ -44,6 +40,8 @@ from gateway.preset_watch import PresetWatch
 from gateway.price_cache import PriceCache
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
+from gateway.recipe_watch import RecipeWatch
+from gateway.recipes import Recipes, recipes_of
 from gateway.redact import Redactor
 from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
@@ -51,6 +49,7 @@ from gateway.schedule import Timer
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
+from gateway.skill_house import SkillHouse
 from gateway.source_house import SourceHouse, source_house
 from gateway.symbol_refresh import use_fetched
 from gateway.task_commands import Panel
@@ -61,11 +60,9 @@ from gateway.toolbox import Equipment, toolbox
 from gateway.turns import Turns
 from gateway.upkeep import MemoryUpkeep
 from gateway.waiting import AskingLanes
-from gateway.web_host import GatewayWebHost
 from swarm_presets.files import Reader
 
 log = logging.getLogger(__name__)
-OWNER = "me"  # the person whom the printed code logs in
 
 
 @dataclass(slots=True)
@@ -86,10 +83,12 @@ class Core:
     memory: Remembering
     budgets: Budgets
     presets: PresetWatch
+    recipes: RecipeWatch
     turns: Turns
     decisions: Decisions
     tasks: BackgroundTasks
     orders: OrderKeeper
+    alerts: AlertKeeper
 
 
 async def build(settings: Settings) -> Core:
@@ -124,6 +123,8 @@ class _Base:
     tasks: BackgroundTasks
     reader: Reader
     orders: OrderDesk
+    recipes: Recipes
+    alerts: AlertHouse
 
 
 def _base(settings: Settings, db: Database) -> _Base:
@@ -131,7 +132,9 @@ def _base(settings: Settings, db: Database) -> _Base:
     channels = ChannelManager()
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
-    registry = toolbox(_equipment(settings, db, house, orders))
+    recipes = recipes_of(settings)
+    alerts = alert_house(settings, db, clock, house.prices)
+    registry = toolbox(_equipment(settings, db, house, orders, recipes.skills, alerts))
     redactor, reader = Redactor(settings.secrets()), Reader()
     models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
     budgets = _budgets(settings, clock)
@@ -143,18 +146,25 @@ def _base(settings: Settings, db: Database) -> _Base:
         redactor,
         registry,
         models,
-        _teams(settings, registry, reader),
+        _teams(settings, registry, reader, recipes.skills),
         channels,
         Sender(db, clock, channels.get),
         budgets,
         BackgroundTasks(db, clock, registry, redactor, SessionArchive(db), model=asks),
         reader,
         orders,
+        recipes,
+        alerts,
     )
 
 
 def _equipment(
-    settings: Settings, db: Database, house: SourceHouse, orders: OrderDesk
+    settings: Settings,
+    db: Database,
+    house: SourceHouse,
+    orders: OrderDesk,
+    skills: SkillHouse,
+    alerts: AlertHouse,
 ) -> Equipment:
     return Equipment(
         sources=house.prices,
@@ -164,14 +174,17 @@ def _equipment(
         book=StoredPortfolio(db),
         profiles=StoredProfiles(db),
         outside=outside_of(settings, db),
+        skills=skills,
         orders=order_house(orders),
+        alerts=alerts.desk,
+        reminders=alerts.reminders,
     )
 
 
 def _wire(settings: Settings, db: Database) -> Core:
     base = _base(settings, db)
     clock, senders = base.clock, base.senders
-    commands = _commands(base)
+    commands, presets = _commands(base), _watch(base)
     timer = Timer(db, clock, senders, language=settings.locale.language)
     asking, decisions = AskingLanes(), Decisions(settings.access, base.registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
@@ -183,6 +196,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
     base.orders.wake = keeper.wake
+    base.alerts.reminders.wake = timer.wake
     base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
@@ -212,11 +226,13 @@ def _wire(settings: Settings, db: Database) -> Core:
         LocalDesk(db, clock, senders, engine, settings.access),
         memory,
         base.budgets,
-        _watch(base),
+        presets,
+        RecipeWatch(base.recipes, presets.reload),
         turns,
         decisions,
         base.tasks,
         keeper,
+        base.alerts.keeper(senders),
     )
 
 
@@ -233,8 +249,10 @@ def _commands(base: _Base) -> Commands:
         archives=base.channels.archives,
         budgets=base.budgets,
         tasks=Panel(base.registry, base.tasks.desk.where),
+        alerts=base.alerts.desk,
         halt_file=base.orders.halt_file,
         halted=lambda: base.orders.wake(),  # noqa: PLW0108 - who looks after orders is made later
+        recipes=base.recipes,
     )
 
 
@@ -270,6 +288,7 @@ def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering
         redactor=base.redactor,
         policy=settings.context.policy,
         budgets=base.budgets,
+        recipes=base.recipes,
     )
 
 
@@ -295,7 +314,13 @@ def _recall(base: _Base) -> OwnRecall:
 
 
 def _watch(base: _Base) -> PresetWatch:
-    read = partial(load_presets, base.settings, base.registry, reader=base.reader)
+    read = partial(
+        load_presets,
+        base.settings,
+        base.registry,
+        reader=base.reader,
+        skills=base.recipes.skills,
+    )
     settings = base.settings
     news = PresetNews(
         base.db, base.clock, base.senders, settings.access.operators, settings.locale.language
@@ -313,8 +338,8 @@ def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
     )
 
 
-def _teams(settings: Settings, registry: Registry, reader: Reader) -> TeamHouse:
-    presets = load_presets(settings, registry, reader=reader)
+def _teams(settings: Settings, registry: Registry, reader: Reader, skills: SkillHouse) -> TeamHouse:
+    presets = load_presets(settings, registry, reader=reader, skills=skills)
     for problem in presets.problems:
         log.warning(
             "preset_problem",
@@ -331,45 +356,3 @@ def _teams(settings: Settings, registry: Registry, reader: Reader) -> TeamHouse:
             "preset", f"there is no preset {settings.preset!r}", f"use one of {known}"
         )
     return TeamHouse(presets, settings.preset)
-
-
-@dataclass(slots=True)
-class Front:
-    """What answers HTTP: the server, and the web chat with its codes where it is on."""
-
-    server: HttpServer
-    web: WebChannel | None = None
-    codes: OneTimeCodes | None = None
-
-    @property
-    def channels(self) -> list[Channel]:
-        """The web chat as a channel, if it is on."""
-        return [self.web] if self.web else []
-
-    def invite(self) -> str:
-        """A link that logs its reader in, once."""
-        code = self.codes.issue(OWNER) if self.codes else ""
-        return f"web chat: {self.server.url}/login?code={code}"
-
-
-def front_of(
-    core: Core, settings: Settings, platforms: Sequence[Channel], announce: Callable[[str], None]
-) -> Front:
-    """The HTTP server with the routes of the web chat and of every platform that posts to us."""
-    http, codes = settings.http, OneTimeCodes()
-    routes = [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
-    web: WebChannel | None = None
-    if settings.channels.web.enabled:
-        secret = load_secret(settings.data_dir / "web-secret")
-        cookies = CookieSessions(secret, public_url=http.public_url)
-        web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
-        login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
-        routes += [*web.routes(), *login.routes()]
-    server = HttpServer(
-        http.host,
-        http.port,
-        public_url=http.public_url,
-        routes=routes,
-        on_stop=[web.close_streams] if web else [],
-    )
-    return Front(server, web, codes if web else None)

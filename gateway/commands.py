@@ -23,6 +23,7 @@ from gateway import (
     commands_memory,
     commands_remind,
     commands_session,
+    commands_skills,
     commands_usage,
     conversation,
     identity,
@@ -37,6 +38,7 @@ from gateway.draft import Draft
 from gateway.engine.begin import INTERRUPTING, STOPPING
 from gateway.identity import Language
 from gateway.model_house import ModelHouse
+from gateway.recipes import Recipes, named
 from gateway.router import Route
 from gateway.settings_access import Access
 from gateway.settings_groups import Groups
@@ -61,6 +63,7 @@ MENU = (
         "why",
         "compact",
         "archive",
+        "skills",
         "halt",
         "approve",
         "deny",
@@ -107,6 +110,7 @@ class Commands:
     tasks: Panel | None = None
     halt_file: Path | None = None
     halted: Callable[[], None] = lambda: None
+    recipes: Recipes | None = None
     _handlers: dict[str, Callable[[Connection, Asked], str]] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -129,6 +133,7 @@ class Commands:
                 self.budgets.rules if self.budgets else Rules(), self._own_pots
             ),
             **commands_halt.handlers(self.access, self.halt_file, self.halted),
+            **commands_skills.handlers(lambda: self.recipes),
         }
 
     def run(self, conn: Connection, asked: Asked) -> str:
@@ -144,8 +149,17 @@ class Commands:
         return team.pots if team else OwnPots()
 
     def menu(self, language: Language) -> Sequence[tuple[str, str]]:
-        """(name, description) pairs in the order of the menu."""
-        return [(name, say(f"help_{name}", language)) for name in MENU]
+        """(name, description) pairs in the order of the menu; skills and templates come last."""
+        own = [(name, say(f"help_{name}", language)) for name in MENU]
+        return [*own, *(self.recipes.menu(language) if self.recipes else ())]
+
+    def calls(self, conn: Connection, lane: Lane, person: str, text: str) -> bool:
+        """Whether a message calls a skill or a template, which then is a turn."""
+        if self.recipes is None or named(text) is None:
+            return False
+        if self.groups.is_lite(lane.address, private=lane.private):
+            return False
+        return self.recipes.called(text, identity.principal_of(conn, person)) is not None
 
     async def complete(self, command: str, typed: str, author: Author) -> Sequence[tuple[str, str]]:
         """(shown, value) pairs for an argument that a person begins to type: presets and models."""
@@ -161,12 +175,17 @@ class Commands:
     def _start(self, _conn: Connection, asked: Asked) -> str:
         return say("start", asked.language)
 
-    def _help(self, _conn: Connection, asked: Asked) -> str:
-        """All commands, one a line; with a name, how that one is used."""
-        wanted = asked.route.rest.lower().lstrip("/!")
+    def _help(self, conn: Connection, asked: Asked) -> str:
+        """All commands with the person's skills, one a line; with a name, how that one is used (MSC-9)."""
+        wanted, owner = asked.route.rest.lower().lstrip("/!"), ""
         texts = dict(self.menu(asked.language))
+        if self.recipes is not None:
+            owner = identity.principal_of(conn, asked.person)
+            texts |= dict(self.recipes.listed(owner, asked.language))
         if wanted in texts:
             use = say(f"use_{wanted}", asked.language) if has(f"use_{wanted}") else f"`/{wanted}`"
+            if self.recipes is not None and wanted not in MENU:
+                use = self.recipes.usage(wanted, owner, asked.language)
             return f"/{wanted} — {texts[wanted]}\n\n{use}"
         lines = [f"- /{name} — {text}" for name, text in texts.items()]
         head, more = say("help_head", asked.language), say("more_help", asked.language)

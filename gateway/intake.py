@@ -38,7 +38,7 @@ from gateway.identity import language_of, person_id
 from gateway.questions import Ticket
 from gateway.rate import Allowance, Judged, Rates
 from gateway.redact import Redactor
-from gateway.router import route
+from gateway.router import Route, route
 from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.tables import InboxStatus
@@ -179,6 +179,11 @@ class Intake:
         if lane is None:
             return None
         way = route(inbound.text, inbound.kind)
+        calls = way.to in ("turn", "unknown") and self._commands.calls(
+            conn, lane, author, inbound.text
+        )
+        if calls:
+            way = Route("turn")  # as a row that waits it is begun as one (engine/begin.py)
         if way.to == "button" or way.name == "stop":
             # whoever wrote too much can still stop it
             judged = replace(judged, allowance=Allowance.TAKE)
@@ -187,7 +192,8 @@ class Intake:
         )
         waits = waits and len(inbound.text) <= MAX_CHARS
         ticket: Ticket | None = None
-        if waits and way.to == "turn" and not inbound.attachments and lane.id in self._asking:
+        answers = way.to == "turn" and not calls and not inbound.attachments
+        if waits and answers and lane.id in self._asking:
             ticket = self._decisions.words(conn, lane, author, now)
         waits = waits and ticket is None
         status = InboxStatus.NEW if waits else InboxStatus.DONE

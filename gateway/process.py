@@ -15,8 +15,9 @@ from channels.base import CanMenu, Channel
 from channels.errors import ChannelError
 from channels.manager import State
 from channels.terminal.channel import TerminalChannel
-from gateway.app import Core, build, front_of
+from gateway.app import Core, build
 from gateway.control import ControlServer
+from gateway.front import front_of
 from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
 from gateway.retention import Keeper
@@ -70,11 +71,13 @@ async def _serve(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
+        await core.alerts.start()
         await core.memory.start()
         # After the memory, which gives back what calls of an earlier process had set aside.
         await core.tasks.start()
         await keeper.start()
         await core.presets.start()
+        await core.recipes.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -92,9 +95,11 @@ async def _serve(
                 raise outcome
     finally:
         await control.stop()
+        await core.recipes.stop()
         await core.presets.stop()
         await keeper.stop()
         await core.orders.stop()
+        await core.alerts.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()
@@ -132,8 +137,14 @@ async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
         await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
+    core.recipes.shown = lambda: _show_menus(core, platforms)
+    await _show_menus(core, platforms)
+
+
+async def _show_menus(core: Core, platforms: Sequence[Channel]) -> None:
+    """Set the command menus; one that cannot be reached keeps no other waiting."""
     menus = (_show_menu(core, channel) for channel in platforms if isinstance(channel, CanMenu))
-    await asyncio.gather(*menus)  # one that cannot be reached keeps no other waiting
+    await asyncio.gather(*menus)
 
 
 async def _show_menu(core: Core, channel: Channel) -> None:
@@ -168,6 +179,7 @@ async def chat(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
+        await core.alerts.start()
         await core.memory.start()
         # After the memory, which gives back what calls of an earlier process had set aside.
         await core.tasks.start()
@@ -175,6 +187,7 @@ async def chat(
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
         await core.orders.stop()
+        await core.alerts.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()

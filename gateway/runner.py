@@ -91,6 +91,7 @@ class TurnRunner:
                 found,
                 self.turns.staff.scenes,
                 self.turns.staff.unlearnt,
+                self.turns.staff.called,
             )
             return self.turns.ready(conn, begun)
 

@@ -10,6 +10,7 @@ from agent_core.finance.sources import kinds
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from gateway.redact import Redactor
+from gateway.skill_house import SkillHouse
 from swarm_presets.files import Reader
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import Problem
@@ -23,7 +24,7 @@ LITE_TOOLS = frozenset(
     {"search_stock_by_name", "analyze_stock", "get_market_overview", "get_market_history", "chart"}
 )
 # They speak with, or note for, the very person whose turn it is: nothing outside changes.
-INSIDE = frozenset({"ask_user", "remember"})
+INSIDE = frozenset({"ask_user", "remember", "remind", "alert"})
 KEPT = 64  # replaced teams that turns may still be working with
 
 
@@ -42,10 +43,12 @@ def load_presets(
     *paths: Path,
     schema_only: bool = False,
     reader: Reader | None = None,
+    skills: SkillHouse | None = None,
 ) -> PresetSet:
     """The shipped presets, those of the settings' folder, and further files; the last one wins by name.
 
-    Reads files: use a thread where a loop runs. `reader` makes the next reading cheap.
+    Reads files: use a thread where a loop runs. `reader` makes the next reading cheap. `skills` are those that
+    there are; None: they are read as well.
     """
     from agent_core.models.catalog import PROVIDERS
 
@@ -59,6 +62,7 @@ def load_presets(
         lead=frozenset(spec.name for spec in registry if spec.lead_only),
         redact=Redactor().text,
         sources={name: name in settings.data.sources for name in kinds.names()},
+        skills=frozenset((skills or SkillHouse(settings.skills_dir)).shared),
         schema_only=schema_only,
         reader=reader,
     )

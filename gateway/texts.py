@@ -6,6 +6,7 @@ from gateway import (
     texts_context,
     texts_memory,
     texts_session,
+    texts_skills,
     texts_tasks,
     texts_trading,
     texts_usage,
@@ -150,7 +151,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 _TEXTS |= texts_session.TEXTS | texts_archive.TEXTS | texts_usage.TEXTS | texts_context.TEXTS
 _TEXTS |= texts_memory.TEXTS | texts_budget.TEXTS | texts_tasks.TEXTS
-_TEXTS |= texts_trading.TEXTS
+_TEXTS |= texts_trading.TEXTS | texts_skills.TEXTS
 
 
 def has(code: str) -> bool:

@@ -8,6 +8,7 @@ from agent_core.compaction.request import compact
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.reports import Reports
+from agent_core.instructions import Skills
 from agent_core.tools.analysis import analysis_tools
 from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
@@ -26,6 +27,7 @@ from agent_core.tools.registry import Registry, foreign_tools
 from agent_core.tools.risk import risk_tools
 from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
+from agent_core.tools.skills import skill_tools
 from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
 from gateway.orders_house import OrderHouse
@@ -42,7 +44,7 @@ class Equipment:
 
     `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
     `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings;
-    `outside`: the web, sent files, workspaces; `orders`: books and orders.
+    `skills`: instructions for frequent jobs; `outside`: the web, sent files, workspaces; `orders`: books and orders.
     """
 
     sources: Sources = field(default_factory=_bundled)
@@ -51,6 +53,7 @@ class Equipment:
     book: Portfolio | None = None
     profiles: OwnProfiles | None = None
     reports: Reports | None = None
+    skills: Skills | None = None
     outside: Outside = field(default_factory=Outside)
     orders: OrderHouse = field(default_factory=OrderHouse)
 
@@ -79,6 +82,7 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *knowledge_tools(has.knowledge),
             *notes_tools(),
             *task_tools(),
+            *skill_tools(has.skills),
             *has.outside.tools(),
             *has.orders.tools(has.sources),
             compact,

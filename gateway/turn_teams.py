@@ -6,6 +6,7 @@ restart: what the preset said is stored with the first turn that begins with it,
 
 import datetime as dt
 import logging
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from sqlalchemy import Connection
@@ -14,11 +15,14 @@ from agent_core.runtime.memories import NONE, MemoryRules
 from agent_core.runtime.scenes import brought
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
-from agent_core.types import Context
+from agent_core.types import Context, Row
 from gateway import preset_versions
 from gateway.conversation import Lane
 from gateway.engine.begin import Begun, Chosen
+from gateway.found import Found
+from gateway.identity import Language
 from gateway.recalled import scope_of
+from gateway.recipes import Recipes
 from gateway.settings_groups import Groups
 from gateway.team_house import LITE, TeamHouse, acting
 from swarm_presets.kept import restore
@@ -34,6 +38,7 @@ class TurnTeams:
     house: TeamHouse
     registry: Registry
     groups: Groups
+    recipes: Recipes | None = None
     _stored: frozenset[str] = frozenset()  # digests whose text is known to be in the database
     _storing: dict[str, frozenset[str]] = field(default_factory=dict)
 
@@ -53,6 +58,22 @@ class TurnTeams:
         """What the preset of a conversation adds to the context of a message with these words."""
         team = self.present(lane)
         return tuple(Context(text) for text in brought(team.scenes, words)) if team else ()
+
+    def called(
+        self,
+        found: Found,
+        lane: Lane,
+        text: str,
+        owner: str,
+        language: Language,
+        earlier: Sequence[Row],
+    ) -> Found:
+        """What was found for a message that begins a turn, with the skills of its session and what it calls."""
+        team = None if self._is_lite(lane) else self.present(lane)
+        if self.recipes is None or team is None:
+            return found
+        found = self.recipes.told(found, earlier, owner, private=lane.private)
+        return self.recipes.beside(found, team, text, owner, language)
 
     def memory(self, lane: Lane) -> MemoryRules:
         """What the preset of a conversation lets its supervisor read and keep; in lite mode nothing."""

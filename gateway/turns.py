@@ -36,6 +36,7 @@ from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbox import REPLY, Receipt
 from gateway.questions import Desk
 from gateway.reasoning import quoted
+from gateway.recipes import Recipes
 from gateway.redact import Redactor
 from gateway.sender import Sender
 from gateway.settings_access import Access
@@ -81,6 +82,7 @@ class Turns:
     transcriber: Callable[[], Transcriber | None] = lambda: None
     redactor: Redactor = field(default_factory=Redactor)
     budgets: Budgets | None = None
+    recipes: Recipes | None = None
     fresh: set[str] = field(default_factory=set)
     said: dict[str, Callable[[], str]] = field(default_factory=dict)
     staff: TurnTeams = field(init=False)
@@ -92,7 +94,7 @@ class Turns:
     def __post_init__(self) -> None:
         self._since = self.clock.now()
         self._media = Media(self.channel, self.transcriber)
-        self.staff = TurnTeams(self.teams, self.services.registry, self.groups)
+        self.staff = TurnTeams(self.teams, self.services.registry, self.groups, self.recipes)
 
     def known(self, session_id: str) -> tuple[Row, ...]:
         """Rows of a session that are in memory."""
@@ -275,6 +277,7 @@ class Turns:
             preface=preface,
             checkpoints=begun.checkpoints,
             budget=turn_budget.of_turn(self.budgets, begun, language, self.senders),
+            calls=lambda text: bool(self.recipes and self.recipes.called(text, begun.principal)),
         )
 
     def ready(self, conn: Connection, begun: Begun | None) -> Begun | None:

@@ -15,6 +15,7 @@ from agent_core.tools.workspace import Room
 from agent_core.tools.workspace_files import QUOTA, Workspace
 from channels.types import Address
 from gateway.db import Database
+from gateway.own_skills import OwnSkills
 from gateway.settings import Settings
 from gateway.tables import Conversation
 
@@ -37,14 +38,18 @@ class Workspaces:
         return Workspace(self.data_dir / FOLDER / name, self.quota)
 
     def count(self, owners: Iterable[str]) -> int:
-        """How many files these identities have. Blocks."""
-        there = (self.of(owner) for owner in owners)
-        return sum(one.used()[0] for one in there if one.folder.exists())
+        """How many files these identities have, their own skills included. Blocks."""
+        who, skills = list(owners), OwnSkills(self.data_dir)
+        there = (self.of(owner) for owner in who)
+        files = sum(one.used()[0] for one in there if one.folder.exists())
+        return files + sum(map(skills.count, who))
 
     def remove(self, owners: Iterable[str]) -> None:
-        """Delete the workspaces of these identities. Blocks; harmless when repeated."""
+        """Delete the workspaces of these identities and their own skills. Blocks; harmless when repeated."""
+        skills = OwnSkills(self.data_dir)
         for owner in owners:
             self.of(owner).remove()
+            skills.clear(owner)
 
 
 def workspaces_of(settings: Settings) -> Workspaces:

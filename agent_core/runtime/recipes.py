@@ -31,6 +31,11 @@ class Fault:
     message: str
     cure: str
 
+    def as_dict(self) -> dict[str, str | int]:
+        """For a log."""
+        place = {"file": self.file, "line": self.line}
+        return place | {"problem": self.message, "cure": self.cure}
+
     def __str__(self) -> str:
         place = f"{self.file}:{self.line}" if self.line else self.file
         return f"{place}: {self.message}; {self.cure}"

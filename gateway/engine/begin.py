@@ -42,6 +42,10 @@ STOPPING = frozenset({"stopping", INTERRUPTING})
 _EVERY = AskingLanes()  # any conversation may have one
 
 
+# What a message brings into its turn beside what was found: (found, lane, words, principal, language, earlier rows).
+Called = Callable[[Found, Lane, str, str, Language, Sequence[Row]], Found]
+
+
 class Chosen(NamedTuple):
     """The preset that a turn begins with; the digest is empty where its content is unknown."""
 
@@ -113,6 +117,7 @@ def begin(
     found: Found | None = None,
     scenes: Callable[[Lane, str], tuple[Context, ...]] = lambda _lane, _words: (),
     unlearnt: Callable[[Lane], bool] = lambda _: False,
+    called: Called = lambda found, *_: found,
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
@@ -120,7 +125,8 @@ def begin(
 
     `known` gives rows of a session that are in memory already: a transcript never changes, so only
     what came after them is read. `found` is what was recalled for the message that comes next, `scenes` what its
-    preset brings for its words; `unlearnt` says whether it lets nothing of the turn be remembered.
+    preset brings for its words; `unlearnt` says whether it lets nothing of the turn be remembered. `called` adds the
+    skill or the template that the words call.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
@@ -134,6 +140,10 @@ def begin(
     if item.status == InboxStatus.IN_TURN:
         return _go_on(conn, lane, item, person)
     way = route(item.text, item.kind)
+    if (
+        way.to == "unknown"
+    ):  # the intake lets it wait here only where it calls a skill or a template
+        way = Route("turn")
     if way.to == "turn" and (shown := scenes(lane, item.text)):
         found = (found or Found(item.id)).beside(shown)
     if unlearnt(lane):
@@ -142,9 +152,9 @@ def begin(
         return _told(conn, lane, news, person, place, preset(lane), now, found)
     if late.ends_waiting(way) and conversation_id in asking:
         letters = late.park(conn, lane, now)
-        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
+        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
         return replace(begun, letters=tuple(letters))
-    return _begin_new(conn, lane, item, person, way, place, preset, now, known, found)
+    return _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
 
 
 def _begin_new(
@@ -158,6 +168,7 @@ def _begin_new(
     now: dt.datetime,
     known: Callable[[str], Sequence[Row]],
     found: Found | None,
+    called: Called,
 ) -> Begun:
     """Begin a row that was not begun before."""
     if late.is_late(way):
@@ -177,6 +188,8 @@ def _begin_new(
     earlier = _earlier(conn, lane.session_id, known(lane.session_id))
     if not earlier and not compacts:
         sessions.name(conn, lane.session_id, item.text or " ".join(item.files))
+    language = language_of(item.text, item.language, place.language, person.language)
+    found = called(found or Found(item.id), lane, item.text, person.principal, language, earlier)
     row = None
     if not item.attachments:
         row = first_row(item, place, lane.private, now, person.language, found)

@@ -38,8 +38,9 @@ class TurnJournal(SessionJournal):
 
     `fresh` says (once) that rows may have arrived since it was last asked, so an idle `steer` costs no transaction.
     `steps` tells what was done for the reply, which keeps it. `since` is when the process began: what was sent before
-    is backlog, also when the platform hands it over late. `files` brings in what came along with messages; until it is
-    set, they are only named. `status` is how the turn has ended; `lacks_room`: it has not, but waits for a pot.
+    is backlog, also when the platform hands it over late. `calls` tells words that call a skill or a template: a turn
+    of their own. `files` brings in what came along with messages; until it is set, they are only named. `status` is how
+    the turn has ended; `lacks_room`: it has not, but waits for a pot.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class TurnJournal(SessionJournal):
         desk: Desk | None = None,
         checkpoints: tuple[Checkpoint, ...] = (),
         budget: TurnBudget | None = None,
+        calls: Callable[[str], bool] = lambda _: False,
     ) -> None:
         super().__init__(
             fence,
@@ -81,6 +83,7 @@ class TurnJournal(SessionJournal):
         self._preface = preface
         self.ready: tuple[int, Draft] | None = None
         self.more = True
+        self._calls = calls
         self.files: TurnFiles | None = None
         self.status: TurnStatus | None = None
 
@@ -192,7 +195,8 @@ class TurnJournal(SessionJournal):
         for item in items:
             if item.author != self._author or item.kind is Kind.TASK:
                 continue  # other people's rows are turns of their own, and the news of tasks are no words (BGT-4)
-            if self._is_backlog(item) or route(item.text, item.kind).to != "turn":
+            is_own_turn = route(item.text, item.kind).to != "turn" or self._calls(item.text)
+            if self._is_backlog(item) or is_own_turn:
                 break  # it waits for its own time, and what came later must not overtake it
             taken.append(item)
         return taken

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.preset_watch import DEBOUNCE_MS, QUIET_MS, PresetWatch
+from gateway.folder_watch import DEBOUNCE_MS, QUIET_MS
+from gateway.preset_watch import PresetWatch
 from gateway.team_house import TeamHouse
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import Problem

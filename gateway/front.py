@@ -1,0 +1,57 @@
+"""The front of the composition root: the HTTP server and what it serves, wired to a core."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from channels.base import Channel, HasRoutes
+from channels.web.channel import WebChannel
+from gateway.app import Core
+from gateway.http.app import HttpServer
+from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
+from gateway.http.login import Login
+from gateway.settings import Settings
+from gateway.web_host import GatewayWebHost
+
+OWNER = "me"  # the person whom the printed code logs in
+
+
+@dataclass(slots=True)
+class Front:
+    """What answers HTTP: the server, and the web chat with its codes where it is on."""
+
+    server: HttpServer
+    web: WebChannel | None = None
+    codes: OneTimeCodes | None = None
+
+    @property
+    def channels(self) -> list[Channel]:
+        """The web chat as a channel, if it is on."""
+        return [self.web] if self.web else []
+
+    def invite(self) -> str:
+        """A link that logs its reader in, once."""
+        code = self.codes.issue(OWNER) if self.codes else ""
+        return f"web chat: {self.server.url}/login?code={code}"
+
+
+def front_of(
+    core: Core, settings: Settings, platforms: Sequence[Channel], announce: Callable[[str], None]
+) -> Front:
+    """The HTTP server with the routes of the web chat and of every platform that posts to us."""
+    http, codes = settings.http, OneTimeCodes()
+    routes = [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
+    web: WebChannel | None = None
+    if settings.channels.web.enabled:
+        secret = load_secret(settings.data_dir / "web-secret")
+        cookies = CookieSessions(secret, public_url=http.public_url)
+        web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
+        login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
+        routes += [*web.routes(), *login.routes()]
+    server = HttpServer(
+        http.host,
+        http.port,
+        public_url=http.public_url,
+        routes=routes,
+        on_stop=[web.close_streams] if web else [],
+    )
+    return Front(server, web, codes if web else None)
