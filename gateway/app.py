@@ -10,8 +10,6 @@ from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.manager import ChannelManager
-from gateway.alert_house import AlertHouse, alert_house
-from gateway.alert_keeper import AlertKeeper
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
 from gateway.budget_waiters import Waiters
@@ -88,7 +86,6 @@ class Core:
     decisions: Decisions
     tasks: BackgroundTasks
     orders: OrderKeeper
-    alerts: AlertKeeper
 
 
 async def build(settings: Settings) -> Core:
@@ -124,7 +121,6 @@ class _Base:
     reader: Reader
     orders: OrderDesk
     recipes: Recipes
-    alerts: AlertHouse
 
 
 def _base(settings: Settings, db: Database) -> _Base:
@@ -133,8 +129,7 @@ def _base(settings: Settings, db: Database) -> _Base:
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
     recipes = recipes_of(settings)
-    alerts = alert_house(settings, db, clock, house.prices)
-    registry = toolbox(_equipment(settings, db, house, orders, recipes.skills, alerts))
+    registry = toolbox(_equipment(settings, db, house, orders, recipes.skills))
     redactor, reader = Redactor(settings.secrets()), Reader()
     models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
     budgets = _budgets(settings, clock)
@@ -154,7 +149,6 @@ def _base(settings: Settings, db: Database) -> _Base:
         reader,
         orders,
         recipes,
-        alerts,
     )
 
 
@@ -164,7 +158,6 @@ def _equipment(
     house: SourceHouse,
     orders: OrderDesk,
     skills: SkillHouse,
-    alerts: AlertHouse,
 ) -> Equipment:
     return Equipment(
         sources=house.prices,
@@ -176,8 +169,6 @@ def _equipment(
         outside=outside_of(settings, db),
         skills=skills,
         orders=order_house(orders),
-        alerts=alerts.desk,
-        reminders=alerts.reminders,
     )
 
 
@@ -196,7 +187,6 @@ def _wire(settings: Settings, db: Database) -> Core:
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
     base.orders.wake = keeper.wake
-    base.alerts.reminders.wake = timer.wake
     base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
@@ -232,7 +222,6 @@ def _wire(settings: Settings, db: Database) -> Core:
         decisions,
         base.tasks,
         keeper,
-        base.alerts.keeper(senders),
     )
 
 
@@ -249,7 +238,6 @@ def _commands(base: _Base) -> Commands:
         archives=base.channels.archives,
         budgets=base.budgets,
         tasks=Panel(base.registry, base.tasks.desk.where),
-        alerts=base.alerts.desk,
         halt_file=base.orders.halt_file,
         halted=lambda: base.orders.wake(),  # noqa: PLW0108 - who looks after orders is made later
         recipes=base.recipes,
