@@ -33,11 +33,17 @@ _DECOYS = """
     完美光 知道指 通道指 轨道指 渠道指 大摩擦 小摩擦 北京东 东京东 南京东 小米粥 百度一下 海底捞月
     风格力 价格力 性格力 资格力 分工行 施工行 手工行 紫金山 紫金花
     """.split()  # noqa: SIM905 - see above
-# Codes of things that the table lacks: A shares and funds, Hong Kong, dollar-marked US tickers, pairs of coins.
+_CURRENCY = (  # those of which the ECB publishes rates
+    "EUR|USD|GBP|JPY|CNY|HKD|SGD|KRW|INR|AUD|NZD|CAD|CHF|SEK|NOK|"
+    "DKK|ISK|PLN|CZK|HUF|RON|BGN|TRY|RUB|ILS|ZAR|BRL|MXN|IDR|MYR|PHP|THB"
+)
+# Codes of things that the table lacks: A shares and funds, Hong Kong, dollar-marked US tickers, pairs of currencies
+# (with their slash) and of coins.
 _CODE = re.compile(
     r"(?<![A-Za-z0-9.])(?:(?P<ex>[Ss][HhZz]|[Bb][Jj])\.?)?(?P<six>[0-9]{6})(?:\.(?P<suffix>[Ss][HhZzSs]|[Bb][Jj]))?(?![A-Za-z0-9])"
     r"|(?<![A-Za-z0-9.])(?P<hk>[0-9]{4,5})\.[Hh][Kk](?![A-Za-z0-9])"
     r"|\$(?P<us>[A-Z]{1,5}(?:\.[A-Z])?)(?![A-Za-z0-9])"
+    rf"|(?<![A-Za-z0-9/])(?P<base>{_CURRENCY})/(?P<quote>{_CURRENCY})(?![A-Za-z0-9/])"
     r"|(?<![A-Za-z0-9])(?P<coin>[A-Z][A-Z0-9]{1,9})[-/_]?(?:USDT|(?<=[-/_])USDC|(?<=[-/_])USD)(?![A-Za-z0-9])"
 )
 _EXCHANGES = (  # by how a number begins
@@ -46,13 +52,7 @@ _EXCHANGES = (  # by how a number begins
     ("BJ", re.compile(r"92|43|8[37]")),
 )
 _FIAT = frozenset("EUR GBP AUD NZD CAD CHF JPY CNY CNH HKD SGD KRW INR XAU XAG US".split())  # noqa: SIM905 - see above
-_MONEY = frozenset(
-    """
-    EUR USD GBP JPY CNY HKD SGD KRW INR AUD NZD CAD CHF SEK NOK DKK ISK PLN CZK HUF RON BGN TRY RUB ILS ZAR BRL MXN IDR
-    MYR PHP THB
-    """.split()  # noqa: SIM905 - see above
-)
-_PAIR = re.compile(r"([A-Z]{3})[/-]?([A-Z]{3})")
+_PAIR = re.compile(rf"({_CURRENCY})[/-]?({_CURRENCY})")
 _TICKER = re.compile(r"[A-Z]{1,5}(?:\.[A-Z])?")
 _AMOUNT_AFTER = re.compile(
     r"\.\d{1,4}(?!\d)|,\d{3}(?!\d)|%|\s*(?:元|块|圆|万|亿|股(?![票价东市])|手|份|美元|港币|港元|人民币|usd|cny|rmb|hkd|shares|dollars|yuan|units)"
@@ -175,9 +175,7 @@ def coded(written: str) -> Symbol | None:
     """
     plain = written.strip().translate(_HALF_WIDTH)
     if currencies := _PAIR.fullmatch(plain):
-        base, quote = currencies[1], currencies[2]
-        if base != quote and {base, quote} <= _MONEY:
-            return _bare(f"{base}/{quote}", "FX", quote)
+        return _currencies(currencies[1], currencies[2])
     if any(start == 0 and end == len(plain) for _, start, end in _unlisted(plain)):
         return next(_unlisted(plain))[0]
     if _TICKER.fullmatch(plain) and plain.lower() not in THEMES:
@@ -225,8 +223,15 @@ def _by_form(match: re.Match[str]) -> Symbol | None:
         return _bare(f"{int(match['hk']):04d}.HK", "HK", "HKD")
     if match["us"]:
         return _bare(match["us"], "US", "USD")
+    if match["base"]:
+        return _currencies(match["base"], match["quote"])
     coin = match["coin"]
     return None if coin in _FIAT else _bare(f"{coin}-USD", "CRYPTO", "USD")
+
+
+def _currencies(base: str, quote: str) -> Symbol | None:
+    """A pair of currencies; None for one and itself."""
+    return None if base == quote else _bare(f"{base}/{quote}", "FX", quote)
 
 
 def _bare(symbol_id: str, market: str, currency: str) -> Symbol:

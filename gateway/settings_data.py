@@ -99,7 +99,10 @@ class Data(Section):
     `options`: for sources of other packages, by name.
     """
 
-    sources: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known)] = ("bundled",)
+    sources: Annotated[tuple[str, ...], Field(min_length=1), AfterValidator(_known)] = (
+        "bundled",
+        "ecb",
+    )
     max_age: Span = None
     cache: bool = True
     per_minute: dict[str, PositiveInt] = Field(default_factory=dict)

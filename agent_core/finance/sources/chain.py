@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from agent_core.finance.bars import Adjust, Bars
 from agent_core.finance.sources.allowed import allowed
-from agent_core.finance.sources.source import Listed, NoData, PriceSource
+from agent_core.finance.sources.source import Listed, NoData, PriceSource, Selective
 from agent_core.ports import Clock
 
 SHORT = dt.timedelta(days=7)  # a long weekend is no gap
@@ -47,7 +47,8 @@ class Sources:
         """Whether there are prices of the symbol; None when only asking would tell."""
         if symbol in self.symbols:
             return True
-        return False if all(isinstance(s, Listed) for s in self._chain) else None
+        known = (isinstance(s, Listed) or not _may_have(s, symbol) for s in self._chain)
+        return False if all(known) else None
 
     async def bars(
         self,
@@ -65,6 +66,8 @@ class Sources:
         reasons: list[NoData] = []
         best: Bars | None = None
         for source in self._chain:
+            if not _may_have(source, symbol):
+                continue
             try:
                 found = (await source.bars(symbol, start, last)).until(as_of)
             except NoData as reason:
@@ -92,8 +95,13 @@ class Sources:
         if len(reasons) == 1:
             return reasons[0]
         cure = "; ".join(reason.as_one_of_many for reason in reasons)
+        asked = (source.name for source in self._chain if _may_have(source, symbol))
         return NoData(
             f"no prices of {symbol}",
-            ", ".join(self.names) or "none",
+            ", ".join(asked) or "none",
             cure or "enable a price source under data.sources",
         )
+
+
+def _may_have(source: PriceSource, symbol: str) -> bool:
+    return not isinstance(source, Selective) or source.may_have(symbol)

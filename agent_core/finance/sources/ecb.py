@@ -21,6 +21,10 @@ class EcbSource:
         self._rates = rates or Rates()
         self._made: dict[str, Bars] = {}
 
+    def may_have(self, symbol: str) -> bool:
+        """See Selective: pairs of currencies alone."""
+        return codes.pair(symbol) is not None
+
     async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
         """See PriceSource. Volumes are 0: a fixing has none."""
         currencies = codes.pair(symbol)

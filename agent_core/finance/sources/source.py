@@ -74,3 +74,12 @@ class Listed(Protocol):
     def symbols(self) -> tuple[str, ...]:
         """The symbols that it has prices of, in a stable order."""
         ...
+
+
+@runtime_checkable
+class Selective(Protocol):
+    """A source that can say by the form of a symbol that it has none such; it is then not asked."""
+
+    def may_have(self, symbol: str) -> bool:
+        """False: there are certainly no prices of the symbol here."""
+        ...

@@ -12,6 +12,7 @@ from agent_core.finance.bars import Bars, Dividend, Split
 from agent_core.finance.sources import allowed
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.ecb import EcbSource
 from agent_core.finance.sources.guarded import COOLING, FAILURES, Guard, GuardedSource
 from agent_core.finance.sources.kept import Kept, KeptSource
 from agent_core.finance.sources.packed import pack, unpack
@@ -50,6 +51,20 @@ class Listing:
         if not len(found):
             raise NoData(f"no prices of {symbol}", self.name, "ask for other days")
         return found
+
+
+async def test_a_source_of_currency_pairs_is_asked_for_nothing_else() -> None:
+    """So that a share which the bundled prices lack is told of as if there were no rates beside them."""
+    both, alone = Sources([BundledSource(), EcbSource()]), Sources([BundledSource()])
+    assert (both.has("GOOG"), both.has("TSLA"), both.has("EUR/USD")) == (True, False, None)
+    told = []
+    for sources in (both, alone):
+        with pytest.raises(NoData) as none:
+            await sources.bars("TSLA", None, None)
+        told.append(str(none.value))
+    assert told[0] == told[1]
+    found = await both.bars("EUR/USD", DAY("2012-12-03"), DAY("2012-12-31"))
+    assert (found.source, found.currency, len(found)) == ("ecb", "USD", 19)
 
 
 async def test_the_first_source_that_reaches_the_day_answers() -> None:

@@ -116,7 +116,7 @@ def test_a_long_text_is_searched_quickly() -> None:
         ("01999.HK and $ABCD and XYZ-USDT", ["1999.HK", "ABCD", "XYZ-USD"]),
         ("BTC-USDT ETH/USDT SOLUSDT btc", ["BTC-USD", "ETH-USD", "SOL-USD", "BTC-USD"]),
         ("1234567 6005190 x600519", []),
-        ("EUR/USD, USDT and a US-USD note", []),
+        ("EUR/USD, USDT and a US-USD note", ["EUR/USD"]),
     ],
 )
 def test_codes_are_found_by_their_form_whatever_the_table_holds(

@@ -15,9 +15,9 @@ def loaded(folder: Path, data: str) -> Settings:
     return load(path, {"STOOQ_KEY": "s3cret"})
 
 
-def test_the_bundled_prices_are_the_default(tmp_path: Path) -> None:
+def test_the_sources_that_ask_nobody_are_the_default(tmp_path: Path) -> None:
     data = loaded(tmp_path, "{}").data
-    assert (data.sources, data.cache, data.max_age) == (("bundled",), True, None)
+    assert (data.sources, data.cache, data.max_age) == (("bundled", "ecb"), True, None)
 
 
 def test_each_source_has_its_options(tmp_path: Path) -> None:
