@@ -15,8 +15,8 @@ Currency = Annotated[str, Field(pattern=r"^[A-Z]{3,5}$")]
 class Limits(Section):
     """What one order, and all orders of a person on one (UTC) day, may be worth in US dollars; null: without limit.
 
-    `symbol_pct`: how much of the account one symbol may be after a purchase. `price_band_pct`: how far a limit or stop
-    may lie from the last price (fat fingers).
+    `symbol_pct`: how much of the account one symbol may be after a purchase. `price_band_pct`: how far a price may
+    lie from the last one (fat fingers); a stop that protects may lie farther.
     """
 
     order_usd: Money | None = 10_000.0

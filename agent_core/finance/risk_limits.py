@@ -23,7 +23,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """An account before an order: its net value, what it holds and has on order of the symbol, what was ordered today."""
+    """An account before an order: its net value, what it has and has on order of the symbol, what was ordered today."""
 
     net_usd: float
     symbol_usd: float
@@ -44,15 +44,17 @@ def broken(
 
 
 def _band(limit: float | None, order: NewOrder, quote: Quote) -> str:
-    """Fat fingers: a price far from the last one."""
-    for price in filter(None, (order.level, order.protect)):
-        off = abs(price / quote.price - 1) * 100
-        if limit is not None and off > limit:
-            return (
-                f"price_band_pct: {price:g} is {off:.1f} % off the last price {quote.price:g} of {quote.date}, at most "
-                f"{limit:g} %; name a nearer price"
-            )
-    return ""
+    """Fat fingers: a price far from the last one. A stop that protects may lie as far below as its owner likes."""
+    protects = order.kind == "stop" and order.side == "sell"
+    if limit is None or order.level is None or protects:
+        return ""
+    off = abs(order.level / quote.price - 1) * 100
+    if off <= limit:
+        return ""
+    return (
+        f"price_band_pct: {order.level:g} is {off:.1f} % off the last price {quote.price:g} of {quote.date}, at most "
+        f"{limit:g} %; name a nearer price"
+    )
 
 
 def _order(limit: float | None, notional: float) -> str:

@@ -1,5 +1,6 @@
 """A priced book as a model reads it, as a person reads it in a line, and as it is drawn."""
 
+import datetime as dt
 from collections.abc import Iterable
 from typing import Any, Literal
 
@@ -104,6 +105,12 @@ def _line(line: Line) -> dict[str, Any]:
 def _notes(ctx: ToolContext, priced: Priced) -> list[str]:
     zh = ctx.language == "zh"
     notes: list[str] = []
+    if ctx.as_of is not None:
+        notes.append(
+            f"持仓为现在的记录，价格截至 {ctx.as_of}"
+            if zh
+            else f"positions are those of now, prices those of {ctx.as_of}"
+        )
     old = [q for q in priced.quotes.values() if not q.live]
     if old and ctx.as_of is None:
         day = max(q.date for q in old)
@@ -163,19 +170,18 @@ def allocation(language: Language, priced: Priced) -> Allocation | None:
     return Allocation(
         parts=bars,
         total=f"{part.total:,.2f} {part.currency}",
-        below=_below(paper, "paper account", _joined("prices to", days, "source:", sources)),
-        below_zh=_below(paper, "模拟账户", _joined("价格截至", days, "来源：", sources)),
+        below=_below("en", paper, days, sources),
+        below_zh=_below("zh", paper, days, sources),
         language=language,
     )
 
 
-def _joined(until: str, days: Iterable[Any], origin: str, sources: str) -> str:
-    last = max(days, default=None)
-    return f"{until} {last}, {origin} {sources}" if last else ""
-
-
-def _below(paper: bool, name: str, rest: str) -> str:
-    return ", ".join(filter(None, [name if paper else "", rest]))
+def _below(language: Language, paper: bool, days: Iterable[dt.date], sources: str) -> str:
+    """Which account, the day of its newest price, and where the prices come from."""
+    zh, last = language == "zh", max(days, default=None)
+    account = ("模拟账户" if zh else "paper account") if paper else ""
+    until = f"价格截至 {last}，来源：{sources}" if zh else f"prices to {last}, source: {sources}"
+    return ("，" if zh else ", ").join(filter(None, [account, until if last else ""]))
 
 
 def _bar(line: Line) -> Part:

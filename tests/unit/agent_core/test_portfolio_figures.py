@@ -137,6 +137,7 @@ async def test_nothing_later_than_the_day_is_read() -> None:
     found = await fields(Shelf(held("GOOG", 1, 500)), as_of="2012-06-29")
     [position] = found["own"]["positions"]
     assert (position["price"], position["price_date"]) == (580.07, "2012-06-29")
+    assert "positions are those of now, prices those of 2012-06-29" in found["note"]
 
 
 async def test_memory_is_no_source_of_a_holding_and_an_empty_book_says_so() -> None:

@@ -138,7 +138,7 @@ BROKEN: list[tuple[Any, Limits, str]] = [
     (order(quantity=3), Limits(day_usd=2_000), "day_usd"),
     (order(quantity=3), Limits(symbol_pct=2), "symbol_pct"),
     (limit(80.619), Limits(), "price_band_pct: 80.619 is 90.0 % off"),
-    (limit(810, protect=300), Limits(), "price_band_pct: 300"),
+    (stop(8061.9, "buy"), Limits(), "price_band_pct: 8061.9 is 900.0 % off"),
 ]
 
 
