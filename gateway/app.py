@@ -10,6 +10,8 @@ from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.manager import ChannelManager
+from gateway.alert_house import AlertHouse, alert_house
+from gateway.alert_keeper import AlertKeeper
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
 from gateway.budget_waiters import Waiters
@@ -86,6 +88,7 @@ class Core:
     decisions: Decisions
     tasks: BackgroundTasks
     orders: OrderKeeper
+    alerts: AlertKeeper
 
 
 async def build(settings: Settings) -> Core:
@@ -121,6 +124,7 @@ class _Base:
     reader: Reader
     orders: OrderDesk
     recipes: Recipes
+    alerts: AlertHouse
 
 
 def _base(settings: Settings, db: Database) -> _Base:
@@ -129,7 +133,8 @@ def _base(settings: Settings, db: Database) -> _Base:
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
     recipes = recipes_of(settings)
-    registry = toolbox(_equipment(settings, db, house, orders, recipes.skills))
+    alerts = alert_house(settings, db, clock, house.prices)
+    registry = toolbox(_equipment(settings, db, house, orders, recipes.skills, alerts))
     redactor, reader = Redactor(settings.secrets()), Reader()
     models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
     budgets = _budgets(settings, clock)
@@ -149,6 +154,7 @@ def _base(settings: Settings, db: Database) -> _Base:
         reader,
         orders,
         recipes,
+        alerts,
     )
 
 
@@ -158,6 +164,7 @@ def _equipment(
     house: SourceHouse,
     orders: OrderDesk,
     skills: SkillHouse,
+    alerts: AlertHouse,
 ) -> Equipment:
     return Equipment(
         sources=house.prices,
@@ -169,6 +176,8 @@ def _equipment(
         outside=outside_of(settings, db),
         skills=skills,
         orders=order_house(orders),
+        alerts=alerts.desk,
+        reminders=alerts.reminders,
     )
 
 
@@ -187,6 +196,7 @@ def _wire(settings: Settings, db: Database) -> Core:
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
     base.orders.wake = keeper.wake
+    base.alerts.reminders.wake = timer.wake
     base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
@@ -222,6 +232,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         decisions,
         base.tasks,
         keeper,
+        base.alerts.keeper(senders),
     )
 
 
@@ -238,6 +249,7 @@ def _commands(base: _Base) -> Commands:
         archives=base.channels.archives,
         budgets=base.budgets,
         tasks=Panel(base.registry, base.tasks.desk.where),
+        alerts=base.alerts.desk,
         halt_file=base.orders.halt_file,
         halted=lambda: base.orders.wake(),  # noqa: PLW0108 - who looks after orders is made later
         recipes=base.recipes,

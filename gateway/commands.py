@@ -13,8 +13,10 @@ from sqlalchemy import Connection, update
 
 from agent_core.budget.pots import OwnPots, Rules
 from agent_core.storage.tables import Turn
+from agent_core.tools.alerts import NewAlert
 from channels.types import Address, Author
 from gateway import (
+    commands_alert,
     commands_archive,
     commands_budget,
     commands_context,
@@ -32,6 +34,7 @@ from gateway import (
     questions,
     waiting,
 )
+from gateway.alert_desk import AlertDesk
 from gateway.budgets import Budgets
 from gateway.conversation import Lane
 from gateway.draft import Draft
@@ -55,6 +58,7 @@ MENU = (
         "thinking",
         "language",
         "remind",
+        "alert",
         "link",
         "memory",
         "forget",
@@ -77,6 +81,7 @@ class Asked:
     """Who asks for what, where. `row_id` is the inbox row.
 
     A command that says something elsewhere, too, puts it into `also`; its drafts are stored in the same transaction.
+    `looked` is what was found for a command before its transaction: a new alert, or why it cannot be.
     """
 
     lane: Lane
@@ -88,6 +93,7 @@ class Asked:
     name: str = ""
     zone: str = "UTC"
     also: list[Draft] = field(default_factory=list)
+    looked: NewAlert | str | None = None
 
     def local(self, at: dt.datetime) -> dt.datetime:
         """A time as the installation's people read it."""
@@ -108,6 +114,7 @@ class Commands:
     archives: Callable[[Address], bool] = lambda _: False
     budgets: Budgets | None = None
     tasks: Panel | None = None
+    alerts: AlertDesk | None = None
     halt_file: Path | None = None
     halted: Callable[[], None] = lambda: None
     recipes: Recipes | None = None
@@ -124,6 +131,7 @@ class Commands:
             "preset": self._preset,
             **commands_session.handlers(),
             **commands_remind.handlers(),
+            **commands_alert.handlers(),
             **commands_link.handlers(),
             **commands_archive.handlers(),
             **commands_context.handlers(),
@@ -142,6 +150,13 @@ class Commands:
         if handler is None:
             return say("unknown_command", asked.language, name=asked.route.name)
         return handler(conn, replace(asked, zone=self.timezone))
+
+    async def look(self, asked: Asked) -> Asked:
+        """With what a command needs to know before its transaction: prices, for a new alert."""
+        words = commands_alert.rule_in(asked.route.rest) if asked.route.name == "alert" else ""
+        if not words or self.alerts is None:
+            return asked
+        return replace(asked, looked=await self.alerts.look(words, asked.language))
 
     def _own_pots(self, lane: Lane) -> OwnPots:
         is_lite = self.groups.is_lite(lane.address, private=lane.private)

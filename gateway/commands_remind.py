@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from sqlalchemy import Connection
 
+from agent_core.tools.remind import Answer
 from gateway import schedule
 from gateway.commands_session import how_to
 from gateway.remind_when import When, parse
@@ -23,19 +24,22 @@ _CANCEL = frozenset({"cancel", "取消"})
 
 def handlers() -> dict[str, Callable[[Connection, "Asked"], str]]:
     """The commands of this file by name."""
-    return {"remind": _remind}
+    return {"remind": lambda conn, asked: carry_out(conn, asked).text}
 
 
-def _remind(conn: Connection, asked: "Asked") -> str:
+def carry_out(conn: Connection, asked: "Asked") -> Answer:
+    """Do what the words of a command ask for, in the caller's transaction; the timer is to be waked after it."""
     first, _, rest = asked.route.rest.partition(" ")
     if first.lower() in _LIST:
-        return _list(conn, asked)
+        return Answer(_list(conn, asked))
     if first.lower() in _CANCEL:
         return _cancel(conn, asked, rest.strip().lstrip("#"))
     when = parse(asked.route.rest, asked.now, asked.zone)
     if when is None or not when.text:
-        return how_to("remind", asked)
-    return _refusal(conn, asked, when) or _add(conn, asked, when)
+        return Answer(how_to("remind", asked), done=False)
+    if refusal := _refusal(conn, asked, when):
+        return Answer(refusal, done=False)
+    return Answer(_add(conn, asked, when))
 
 
 def _refusal(conn: Connection, asked: "Asked", when: When) -> str:
@@ -82,13 +86,13 @@ def _list(conn: Connection, asked: "Asked") -> str:
     )
 
 
-def _cancel(conn: Connection, asked: "Asked", number: str) -> str:
+def _cancel(conn: Connection, asked: "Asked", number: str) -> Answer:
     if not number:
-        return how_to("remind", asked)
+        return Answer(how_to("remind", asked), done=False)
     fits = number.isascii() and number.isdecimal() and len(number) < 19
     if not fits or not schedule.cancel(conn, asked.person, int(number)):
-        return say("remind_unknown", asked.language, id=number[:20])
-    return say("remind_cancelled", asked.language, id=number)
+        return Answer(say("remind_unknown", asked.language, id=number[:20]), done=False)
+    return Answer(say("remind_cancelled", asked.language, id=number))
 
 
 def _shown(asked: "Asked", at: dt.datetime) -> str:

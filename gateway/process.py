@@ -71,6 +71,7 @@ async def _serve(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
+        await core.alerts.start()
         await core.memory.start()
         # After the memory, which gives back what calls of an earlier process had set aside.
         await core.tasks.start()
@@ -98,6 +99,7 @@ async def _serve(
         await core.presets.stop()
         await keeper.stop()
         await core.orders.stop()
+        await core.alerts.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()
@@ -177,6 +179,7 @@ async def chat(
         await core.engine.start()
         await core.timer.start()
         await core.orders.start()
+        await core.alerts.start()
         await core.memory.start()
         # After the memory, which gives back what calls of an earlier process had set aside.
         await core.tasks.start()
@@ -184,6 +187,7 @@ async def chat(
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
         await core.orders.stop()
+        await core.alerts.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()

@@ -25,7 +25,7 @@ IN_LANE = frozenset(
         "language",
         "usage",
     }
-    | {"remind", "link", "compact", "why", "archive", "memory", "skills"}
+    | {"remind", "alert", "link", "compact", "why", "archive", "memory", "skills"}
 )
 ALIASES = {"reset": "new", "newsession": "new"}  # what people know from other gateways (CHN-2)
 LATE = "late"  # of our own rows: a decision that came after its turn had ended

@@ -112,6 +112,7 @@ class TurnRunner:
             item.id,
             item.name,
         )
+        asked = await self.commands.look(asked)
 
         def work(conn: Connection) -> list[tuple[int, Draft]]:
             asked.also.clear()  # a transaction may be tried again
@@ -124,6 +125,8 @@ class TurnRunner:
             self.turns.senders.send(self.turns.senders.letter(*letter))
         if asked.route.name == "remind":
             self.scheduled()
+        elif asked.route.name == "alert" and self.commands.alerts is not None:
+            self.commands.alerts.wake()
         elif asked.route.name in LEAVING:
             self.left()
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from agent_core.finance.sources import kinds
 from agent_core.runtime.team import Team
+from agent_core.tools.mcp_names import server_of
 from agent_core.tools.registry import Registry
 from gateway.redact import Redactor
 from gateway.skill_house import SkillHouse
@@ -24,7 +25,7 @@ LITE_TOOLS = frozenset(
     {"search_stock_by_name", "analyze_stock", "get_market_overview", "get_market_history", "chart"}
 )
 # They speak with, or note for, the very person whose turn it is: nothing outside changes.
-INSIDE = frozenset({"ask_user", "remember"})
+INSIDE = frozenset({"ask_user", "remember", "remind", "alert"})
 KEPT = 64  # replaced teams that turns may still be working with
 
 
@@ -63,9 +64,18 @@ def load_presets(
         redact=Redactor().text,
         sources={name: name in settings.data.sources for name in kinds.names()},
         skills=frozenset((skills or SkillHouse(settings.skills_dir)).shared),
+        servers=_servers(settings, registry),
         schema_only=schema_only,
         reader=reader,
     )
+
+
+def _servers(settings: "Settings", registry: Registry) -> dict[str, frozenset[str]]:
+    """The MCP servers, each with those of its tools that are there; none for one that has not been heard, or is off."""
+    return {
+        name: frozenset(tool for tool in registry.names if server_of(tool) == name)
+        for name in settings.mcp.servers
+    }
 
 
 def dollars(settings: "Settings", model: str) -> tuple[float, float] | None:

@@ -1,6 +1,7 @@
 """What the gateway says to people, in English and Chinese."""
 
 from gateway import (
+    texts_alerts,
     texts_archive,
     texts_budget,
     texts_context,
@@ -151,6 +152,7 @@ _TEXTS: dict[str, tuple[str, str]] = {
 
 _TEXTS |= texts_session.TEXTS | texts_archive.TEXTS | texts_usage.TEXTS | texts_context.TEXTS
 _TEXTS |= texts_memory.TEXTS | texts_budget.TEXTS | texts_tasks.TEXTS
+_TEXTS |= texts_alerts.TEXTS
 _TEXTS |= texts_trading.TEXTS | texts_skills.TEXTS
 
 

@@ -9,6 +9,7 @@ from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.reports import Reports
 from agent_core.instructions import Skills
+from agent_core.tools.alerts import Alerts, alert_tools
 from agent_core.tools.analysis import analysis_tools
 from agent_core.tools.archive import archive_tools
 from agent_core.tools.ask import ask_tools
@@ -24,6 +25,7 @@ from agent_core.tools.notes import notes_tools
 from agent_core.tools.profiles import OwnProfiles, profile_tools
 from agent_core.tools.regime import regime_tools
 from agent_core.tools.registry import Registry, foreign_tools
+from agent_core.tools.remind import Reminders, remind_tools
 from agent_core.tools.risk import risk_tools
 from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
@@ -44,7 +46,8 @@ class Equipment:
 
     `history`: past chats can be searched; `knowledge`: the operator's own background texts; `book`: what persons hold;
     `profiles`: what their books say of symbols; `reports`: who has fundamentals and filings;
-    `skills`: instructions for frequent jobs; `outside`: the web, sent files, workspaces; `orders`: books and orders.
+    `skills`: instructions for frequent jobs; `outside`: the web, sent files, workspaces; `orders`: books and
+    orders; `alerts` and `reminders`: who keeps them.
     """
 
     sources: Sources = field(default_factory=_bundled)
@@ -56,6 +59,8 @@ class Equipment:
     skills: Skills | None = None
     outside: Outside = field(default_factory=Outside)
     orders: OrderHouse = field(default_factory=OrderHouse)
+    alerts: Alerts | None = None
+    reminders: Reminders | None = None
 
 
 def toolbox(given: Equipment | None = None) -> Registry:
@@ -82,6 +87,8 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *knowledge_tools(has.knowledge),
             *notes_tools(),
             *task_tools(),
+            *alert_tools(has.sources, has.alerts),
+            *remind_tools(has.reminders),
             *skill_tools(has.skills),
             *has.outside.tools(),
             *has.orders.tools(has.sources),

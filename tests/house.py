@@ -11,6 +11,9 @@ from typing import Any
 import pytest
 from sqlalchemy import Connection, text
 
+from agent_core.finance.calendars import SimpleCalendars
+from agent_core.finance.sources.bundled import BundledSource
+from agent_core.finance.sources.chain import Sources
 from agent_core.memory.recall import OwnRecall
 from agent_core.models.scripted import ScriptedModel
 from agent_core.ports import Model
@@ -18,6 +21,8 @@ from agent_core.runtime.session import Services
 from agent_core.runtime.team import Team
 from channels.errors import UnknownChannel
 from channels.types import Address, Author, Inbound, Kind
+from gateway.alert_desk import AlertDesk
+from gateway.alert_keeper import AlertKeeper
 from gateway.approvals import Decisions, carry_out
 from gateway.archive import SessionArchive
 from gateway.budget_waiters import Waiters
@@ -107,10 +112,13 @@ class House:
         still: bool = False,
         teacher: ScriptedModel | None = None,
         tools: Toolbox | None = None,
+        prices: Sources | None = None,
     ) -> None:
         """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
 
         `teacher`: learns in the background, which otherwise is left out. `tools`: those of the harness and more.
+
+        `prices`: what alerts are judged by.
         """
         self.db = db
         self.settings = rules or settings()
@@ -144,6 +152,17 @@ class House:
             language=self.settings.locale.language,
             sleep=nap or self.clock.sleep,
         )
+        desk = AlertDesk(db, self.clock, prices or Sources([BundledSource()], self.clock))
+        self.alerts = AlertKeeper(
+            db,
+            self.clock,
+            desk.sources,
+            self.senders,
+            SimpleCalendars(),
+            self.settings.locale.language,
+            self._rest,
+        )
+        desk.wake, self.commands.alerts = self.alerts.wake, desk
         registry = self.tools.registry()
         self.tasks = BackgroundTasks(
             db, self.clock, registry, Redactor(), model=self._asked, sleep=self._rest
@@ -284,6 +303,7 @@ class House:
         await self.expiry.start()
         await self.engine.start()
         await self.timer.start()
+        await self.alerts.start()
         await self.tasks.start()
         if self.teacher is not None:
             await self.learning.start()
@@ -291,6 +311,7 @@ class House:
 
     async def __aexit__(self, *_: object) -> None:
         await self.timer.stop()
+        await self.alerts.stop()
         await self.expiry.stop()
         await self.budgets.waiters.stop()
         await self.engine.stop(0.0)

@@ -26,6 +26,7 @@ INDICATORS = ("sma", "ema", "rsi", "macd", "atr", "stoch", "adx")
 AVERAGES = ("sma", "ema")
 BACK = 0.005  # of the level: how far a price goes back before it is armed again
 BACK_SCORE = 1.0
+WEEKS = dt.timedelta(days=21)  # holds the day before, whatever holidays there are
 SPLIT = 0.08  # an anchor that differs by more was split; less may be dividends of adjusted prices
 
 
@@ -164,6 +165,12 @@ def judge(watch: Watch, bars: Bars) -> Verdict:
         elif not watch.armed and (watch.rule.kind == "day" or _is_back(watch.rule, value, level)):
             watch = replace(watch, armed=True)
     return Verdict(replace(watch, seen=max(watch.seen, bars.as_of)), hit)
+
+
+def since(watch: Watch) -> dt.date:
+    """The first day of the bars that `judge` wants."""
+    warm = dt.timedelta(days=WARM_UP * 365 // 252 + 15) if watch.rule.kind == "indicator" else WEEKS
+    return min(watch.anchor_day, watch.seen - warm)
 
 
 def _holds(side: Side, value: float, level: float) -> bool:
