@@ -31,7 +31,7 @@ from gateway.settings_access import Access
 from gateway.tables import InboxStatus
 from gateway.votes import Vote, author_of
 
-BUTTONS = frozenset({"ok", "always", "no", "ask", "edit"})
+BUTTONS = frozenset({"ok", "always", "no", "ask", "edit", "fill"})
 COMMANDS = frozenset({"approve", "deny"})
 _NUMBERED = re.compile(r"#?(\d{1,18})(?:\s+(.*))?", re.DOTALL)
 Fields = Sequence[tuple[str, str]]
@@ -63,6 +63,8 @@ class Decisions:
         ticket = self._decidable(conn, number, asked)
         if isinstance(ticket, Outcome):
             return ticket
+        if ticket.kind == "ask" and asked.route.name == "fill":
+            return self._filled(conn, ticket, asked, inbound)
         if ticket.kind == "ask":
             return self._choose(conn, ticket, asked, choice)
         return self._press(conn, ticket, asked, inbound)
@@ -72,6 +74,15 @@ class Decisions:
         if asked.route.name != "ask" or not 0 < number <= len(ticket.options):
             return Outcome(words("gone", asked.language))
         return self.answer(conn, ticket, asked, ticket.options[number - 1])
+
+    def _filled(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
+        """The dialog of a template's fields as words; or, where there are no dialogs, that words will do."""
+        wanted = ticket.args.get("fields") or {}
+        given = [(name, " ".join(text.split())) for name, text in inbound.fields if name in wanted]
+        lines = [f"{name} = {text.replace(';', ',')}" for name, text in given if text]
+        if inbound.kind is not Kind.FORM or not lines:
+            return Outcome(words("fill_words", asked.language))
+        return self.answer(conn, ticket, asked, "; ".join(lines))
 
     def _press(self, conn: Connection, ticket: Ticket, asked: Asked, inbound: Inbound) -> Outcome:
         name, edition = asked.route.name, asked.route.rest.partition(":")[2]

@@ -43,6 +43,12 @@ _WORDS: dict[str, tuple[str, str]] = {
     "keep_always": ("Always", "总是"),
     "edit": ("Edit", "修改"),
     "deny": ("Deny", "拒绝"),
+    "fill": ("Fill in", "填写"),
+    "fill_send": ("Send", "提交"),
+    "fill_words": (
+        "Send the answer as a message.",
+        "请直接发消息回答。",
+    ),
     "run_edited": ("Approve with these values", "按此修改并批准"),
     "was_approved": ("✅ Approved by {name}.", "✅ 已由{name}批准。"),
     "was_edited": (
@@ -128,7 +134,7 @@ def text_of(ask: Ask, question_id: int, minutes: int, asker: str = "") -> str:
     code = ask.kind if agent is None else f"{ask.kind}_agent"
     head = words(code, language, id=question_id, title=ask.title, agent=agent)
     if ask.kind == "approval":
-        body = "\n\n".join(filter(None, [ask.preview, _call(ask, asker)]))
+        body = _call(ask, asker)
         foot = words("valid", language, id=question_id, minutes=minutes)
     else:
         long = [f"{n}. {o}" for n, o in enumerate(ask.options, 1) if len(o) > LABEL_CHARS]
@@ -138,14 +144,14 @@ def text_of(ask: Ask, question_id: int, minutes: int, asker: str = "") -> str:
 
 
 def _call(ask: Ask, asker: str) -> str:
-    """The call to be judged: by the rules, what is to be read first, and whose yes is needed."""
+    """The call to be judged: as its tool shows it, or by its arguments; by the rules, whose yes is needed."""
     if not ask.rules:
-        return arguments(ask.args)
+        return ask.preview or arguments(ask.args)
     language, first = ask.language, in_order(ask.rules)
     listed_first = {name: ask.values[name] for name in first if name in ask.values}
     rest = [name for name in ask.values if name not in listed_first]
-    lines = [arguments(listed_first or ask.values)]
-    if listed_first and rest:
+    lines = [ask.preview or arguments(listed_first or ask.values)]
+    if listed_first and rest and not ask.preview:
         lines.append(words("also", language, names=", ".join(f"`{name}`" for name in rest)))
     for rule in ask.rules:
         who = named(rule, language)
@@ -200,10 +206,11 @@ def buttons_of(ask: Ask, question_id: int, edition: int = 0) -> tuple[Button, ..
     """
     language = ask.language
     if ask.kind == "ask":
+        fields = ask.args.get("fields") or {}  # of a template (agent_core/runtime/templates.py)
         return tuple(
             Button(f"{n}. {_clip(option)}", f"ask:{question_id}:{n}")
             for n, option in enumerate(ask.options, 1)
-        )
+        ) or ((_fill_button(fields, question_id, language),) if fields else ())
     number = f"{question_id}:{edition}" if edition else str(question_id)
     scope = kept_for(ask.rules)
     always = Button(words(f"keep_{scope}", language), f"always:{number}")
@@ -214,6 +221,14 @@ def buttons_of(ask: Ask, question_id: int, edition: int = 0) -> tuple[Button, ..
         *((_edit_button(ask, fields, question_id, number),) if fields else ()),
         Button(words("deny", language), f"no:{question_id}", "danger"),
     )
+
+
+def _fill_button(fields: Mapping[str, str], question_id: int, language: Language) -> Button:
+    """Opens a dialog with an input for each field, where the platform has dialogs."""
+    label, data = words("fill", language), f"fill:{question_id}"
+    inputs = tuple(Field(name, text[:45]) for name, text in fields.items())
+    title = words("fill", language) + f" {question_id}"
+    return Button(label, data, form=Form(title, data, inputs, words("fill_send", language)))
 
 
 def editable(ask: Ask) -> dict[str, Any]:

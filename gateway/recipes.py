@@ -58,14 +58,19 @@ class Recipes:
 
     def _hidden(self) -> Iterator[Fault]:
         """What nobody can call, since its name is somebody else's."""
-        for one in self._shared():
-            kind = "skill" if isinstance(one, Skill) else "template"
-            if one.command in COMMANDS or one.command in ALIASES:
-                message = f"the {kind} `{one.name}` has the name of a command, which hides it"
-                yield Fault(f"{kind}s/{one.name}.md", 0, message, "give it another name")
-            elif isinstance(one, Template) and self.skills.find("", one.command):
-                message = f"the template `{one.name}` has the name of a skill, which hides it"
-                yield Fault(f"{kind}s/{one.name}.md", 0, message, "give it another name")
+        for kind, house, names in (
+            ("skill", self.skills, self.skills.shared),
+            ("template", self.templates, self.templates.all),
+        ):
+            for name in names:
+                command, whose = name.replace("-", "_"), ""
+                if command in COMMANDS or command in ALIASES:
+                    whose = "a command"
+                elif kind == "template" and self.skills.find("", name):
+                    whose = "a skill"
+                if whose:
+                    message = f"the {kind} `{name}` has the name of {whose}, which hides it"
+                    yield Fault(f"{house.folder}/{name}.md", 0, message, "give it another name")
 
     def called(self, text: str, owner: str) -> Call | None:
         """The skill or template that a principal's message calls."""

@@ -40,6 +40,7 @@ from gateway.paid_model import paying
 from gateway.portfolio import StoredPortfolio
 from gateway.recall_indexer import RecallIndexer
 from gateway.recalled import Recaller
+from gateway.recipes import Recipes
 from gateway.redact import Redactor
 from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
@@ -113,12 +114,13 @@ class House:
         teacher: ScriptedModel | None = None,
         tools: Toolbox | None = None,
         prices: Sources | None = None,
+        recipes: Recipes | None = None,
     ) -> None:
         """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
 
         `teacher`: learns in the background, which otherwise is left out. `tools`: those of the harness and more.
 
-        `prices`: what alerts are judged by.
+        `prices`: what alerts are judged by. `recipes`: skills and templates; without them there are none.
         """
         self.db = db
         self.settings = rules or settings()
@@ -139,6 +141,7 @@ class House:
             self.settings.access,
             self.models,
             self.teams,
+            recipes=recipes,
             busy=lambda: self.engine.busy(),  # noqa: PLW0108 - made below
             uptime=lambda: 3_661.0,
             groups=self.settings.groups,
@@ -203,6 +206,7 @@ class House:
             asking=self.asking,
             asked=self.expiry.changed,
             budgets=self.budgets,
+            recipes=recipes,
         )
         self.teacher = teacher
         self.learning = Learning(

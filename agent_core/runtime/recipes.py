@@ -132,12 +132,12 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     return head, text[found.end() :].strip()
 
 
-def pages(files: Iterable[Path], faults: list[Fault], shown: str = "") -> list[Page]:
-    """The pages of files, in order of their names; what cannot be read goes into `faults`."""
+def pages(files: Iterable[Path], faults: list[Fault]) -> list[Page]:
+    """The pages of files, in order of their names; what cannot be read goes into `faults`. Blocks."""
     found: list[Page] = []
     ordered = sorted(files, key=lambda path: path.name)
     for path in ordered[:MOST_FILES]:
-        file = f"{shown}{path.name}"
+        file = str(path)
         try:
             found.append(page(path.name.removesuffix(".md"), _read(path), file))
         except BadRecipe as e:
@@ -146,8 +146,8 @@ def pages(files: Iterable[Path], faults: list[Fault], shown: str = "") -> list[P
             why = "is not UTF-8" if isinstance(e, UnicodeDecodeError) else e.strerror or "no file"
             faults.append(Fault(file, 0, f"cannot be read: {why}", "mend or remove it"))
     if len(ordered) > MOST_FILES:
-        message = f"more than {MOST_FILES} files"
-        faults.append(Fault(shown.rstrip("/") or "folder", 0, message, "remove some"))
+        folder, message = str(ordered[0].parent), f"more than {MOST_FILES} files"
+        faults.append(Fault(folder, 0, message, "remove some"))
     return found
 
 

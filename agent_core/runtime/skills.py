@@ -1,6 +1,6 @@
 """Skills: made of their files, told in the prompt by name and description, and run by their command (SKL-1 … SKL-4)."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -39,7 +39,7 @@ def built_in() -> dict[str, Skill]:
 
 def read(folder: Path, faults: list[Fault], origin: Origin) -> dict[str, Skill]:
     """The skills of a folder by name, {} where there is none; what is wrong goes into `faults`. Blocks."""
-    listed = pages(folder.glob("*.md"), faults, f"{folder.name}/") if folder.is_dir() else []
+    listed = pages(folder.glob("*.md"), faults) if folder.is_dir() else []
     return made(listed, faults, origin)
 
 
@@ -139,6 +139,6 @@ def _without_tags(text: str) -> str:
     return text.replace("</context>", "‹/context›")
 
 
-def meta_of(skill: Skill) -> Mapping[str, Any]:
+def meta_of(skill: Skill) -> dict[str, Any]:
     """What the row of such a call keeps of it."""
     return {"skill": skill.name}

@@ -7,6 +7,7 @@ by one with buttons; the others together, in one dialog where the platform has o
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
 from typing import Annotated, Any, Literal, cast
 
 from pydantic import Field
@@ -63,9 +64,9 @@ class Template:
         return {TEMPLATE: {"name": self.name, "body": body, "fields": fields, "given": given}}
 
 
-def read(folder: Any, faults: list[Fault]) -> dict[str, Template]:
+def read(folder: Path, faults: list[Fault]) -> dict[str, Template]:
     """The templates of a folder by name, {} where there is none; what is wrong goes into `faults`. Blocks."""
-    listed = pages(folder.glob("*.md"), faults, f"{folder.name}/") if folder.is_dir() else []
+    listed = pages(folder.glob("*.md"), faults) if folder.is_dir() else []
     made: dict[str, Template] = {}
     taken: set[tuple[str, str]] = set()
     for one in listed:

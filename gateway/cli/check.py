@@ -94,6 +94,7 @@ def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Find
     yield from _folders(settings)
     yield from _secrets(settings)
     yield from _presets(settings)
+    yield from _recipes(settings)
     yield from _database(settings)
     yield from _platforms(settings)
     yield from _sources(settings, ask=ask_sources)
@@ -189,6 +190,18 @@ def _presets(settings: Settings) -> Iterator[Finding]:
         )
         cure = f"use one of: {', '.join(presets.teams)}"
         yield Finding("settings.preset", settings.refuse("preset", message, cure).problems[0])
+
+
+def _recipes(settings: Settings) -> Iterator[Finding]:
+    """What is wrong with the operator's skills and templates."""
+    from gateway.recipes import Recipes
+    from gateway.skill_house import SkillHouse
+    from gateway.template_house import TemplateHouse
+
+    made = Recipes(SkillHouse(settings.skills_dir), TemplateHouse(settings.templates_dir))
+    for fault in made.faults:
+        place = fault.line or None
+        yield Finding("recipes.file", Problem(fault.message, fault.cure, fault.file, place))
 
 
 def _database(settings: Settings) -> Iterator[Finding]:
