@@ -10,6 +10,7 @@ from agent_core.models.scripted import Answer
 from agent_core.storage import orders as rows
 from agent_core.trading import Cash
 from gateway.db import Database
+from gateway.local_decisions import rule
 from gateway.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.harness import agent, delegate, team
@@ -55,6 +56,7 @@ async def test_a_small_change_is_shown_before_and_after_and_done_after_one_yes(
         assert "1. **GOOG** (default): 100 @ 500 USD → 101 @ 503 USD" in shown
         assert "cash (default) 10,000.00 → 9,200.00 USD" in shown
         assert "About 0.9% of the net value in all." in shown
+        assert "action" not in shown  # what the tool shows stands in place of the arguments
         assert await positions(db) == {"GOOG": (100, 500)}
         await it.press("ok:1")
         await it.quiet()
@@ -116,6 +118,20 @@ async def test_the_second_yes_can_be_a_command_and_a_no_still_counts(db: Databas
         await it.ask("/approve 2")
         await it.ask("/approve 2")
         assert await positions(db) == {}
+
+
+@on_sqlite
+async def test_the_owner_of_the_machine_needs_two_yeses_as_well(db: Database) -> None:
+    await hold(db)
+    async with house(db, change({"action": "remove", "symbol": "GOOG"})) as it:
+        await it.ask("remove GOOG")
+        access, now = it.settings.access, it.clock.now()
+        for done, said in (
+            (False, "This removes a position. Approve it once more"),
+            (True, "is approved"),
+        ):
+            found = await db.write(lambda conn: rule(conn, 1, "approved", "root", now, access))
+            assert (found.done, said in found.said) == (done, True)
 
 
 async def test_a_yes_to_one_state_of_the_book_is_none_to_another(db: Database) -> None:
