@@ -1,4 +1,4 @@
-"""The composition root: all that works without a way in is wired here, the ways in by front.py; process.py runs both."""
+"""The composition root: what works without a way in is wired here, the ways in by front.py; process.py runs both."""
 
 import asyncio
 import logging
