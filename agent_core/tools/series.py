@@ -114,10 +114,12 @@ def joined(ctx: ToolContext, remarks: Iterable[str]) -> str:
 
 
 def price(value: float | None) -> float | None:
-    """A price as shown: cents, or four significant digits below one."""
+    """A price as shown: cents; four decimals below ten, as rates of currencies have; four significant digits below one."""
     if value is None or not math.isfinite(value):
         return None
-    return round(value, 2) if abs(value) >= 1 or value == 0 else float(f"{value:.4g}")
+    if abs(value) < 1:
+        return float(f"{value:.4g}")
+    return round(value, 2 if abs(value) >= 10 else 4)
 
 
 def percent(value: float | None) -> float | None:
