@@ -1,5 +1,6 @@
 """What tools and commands ask of alerts and reminders: agent_core.tools.alerts.Alerts and .remind.Reminders."""
 
+import logging
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -17,6 +18,8 @@ from gateway.alerts import MAX_OPEN, Place
 from gateway.db import Database
 from gateway.identity import Language
 from gateway.texts import say
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -59,7 +62,7 @@ class AlertDesk:
 
         return await self.db.write(work)
 
-    async def look(self, words: str, language: Language) -> "NewAlert | str | None":
+    async def look(self, words: str, language: Language) -> NewAlert | str | None:
         """What a command's words ask for, with its prices; a text says why it cannot be, None that it is no rule."""
         try:
             said: Said | None = parse(words, language)
@@ -69,6 +72,9 @@ class AlertDesk:
             return await prepare(self.sources, ctx, said.about, said.rule, repeat=said.repeat)
         except (BadRule, ToolFailure) as e:
             return str(e)
+        except Exception:  # a source of another package may raise anything; the lane must go on
+            log.exception("alert_not_looked_up")
+            return say("alert_no_prices", language)
 
 
 def _mine(conn: Connection, owner: str, turn_id: int) -> Place:

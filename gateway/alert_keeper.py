@@ -100,13 +100,10 @@ class AlertKeeper:
             self._due[symbol] = self.clock.now() + dt.timedelta(days=1)
             return
         start = min(alert_rules.since(watch) for _, watch in watched)
-        try:
-            bars = await self.sources.bars(symbol, start, None)
-        except NoData as why:
-            log.warning("alert_not_checked", extra={"symbol": symbol, "why": str(why)})
-            self._due[symbol] = max(
-                await self._next(symbol, self.clock.now().date()), self.clock.now() + LIVE
-            )
+        bars = await self._bars(symbol, start)
+        if bars is None:
+            due = await self._next(symbol, self.clock.now().date())
+            self._due[symbol] = max(due, self.clock.now() + LIVE)
             return
         verdicts = await asyncio.to_thread(_judged, watched, bars)
         now = self.clock.now()
@@ -121,6 +118,15 @@ class AlertKeeper:
         for letter in await self.db.write(work):
             self.senders.send(self.senders.letter(*letter))
         self._due[symbol] = await self._next(symbol, bars.as_of)
+
+    async def _bars(self, symbol: str, start: dt.date) -> Bars | None:
+        try:
+            return await self.sources.bars(symbol, start, None)
+        except NoData as why:
+            log.warning("alert_not_checked", extra={"symbol": symbol, "why": str(why)})
+        except Exception:  # a source of another package may raise anything; the other symbols go on
+            log.exception("alert_not_checked", extra={"symbol": symbol})
+        return None
 
     async def _next(self, symbol: str, last: dt.date) -> dt.datetime:
         """When to look at a symbol again whose newest price is of `last`."""

@@ -22,6 +22,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "You have {limit} alerts already; `/alert remove ID` ends one.",
         "您已有 {limit} 条提醒，可用 `/alert remove 编号` 删除。",
     ),
+    "alert_no_prices": (
+        "Prices cannot be asked for just now; please try again later.",
+        "现在无法获取价格，请稍后再试。",
+    ),
     "alert_none": ("You have no alerts here.", "您在这里没有价格提醒。"),
     "alert_repeats": ("each time", "每次"),
     "alert_holds": ("so already; waits until it is not", "已成立，等待回落后再次成立"),
