@@ -18,6 +18,7 @@ from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import run_agent, usage_meta
 from agent_core.runtime.outcome import Outcome, denied_call, outcome_of, staged_outcome
 from agent_core.runtime.output import instructed
+from agent_core.runtime.planned import is_fixed
 from agent_core.runtime.restrict import rounds
 from agent_core.runtime.run import Ended, Run
 from agent_core.runtime.team import Agent, Status
@@ -76,7 +77,7 @@ async def _first_row(place: Place, task: str, context: str) -> NewRow:
     parent, agent = place.parent, place.agent
     rows = await parent.journal.rows()
     seen = rows if parent.view is None else parent.view.visible
-    planned = parent.plan is not None and bool(parent.plan.steps)
+    planned = is_fixed(parent)
     known = await remembered(parent, agent, task)
     room = tokens_of(known)
     made = await brief(agent, task, context, parent.journal, seen, planned=planned, known=room)
@@ -110,6 +111,8 @@ def _child_run(place: Place, child: Journal, fallback_model: str) -> Run:
     tools = {n: s for n in sorted(set(agent.tools)) if (s := place.registry.get(n))}
     return replace(
         parent,
+        # What a task finds comes in a turn of its own, too late for the next step of a plan: tools answer at once then.
+        tasks=None if is_fixed(parent) else parent.tasks,
         agent=agent,
         journal=child,
         model=model,

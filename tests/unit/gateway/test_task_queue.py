@@ -216,16 +216,30 @@ async def test_a_sub_agent_does_not_wait_and_the_main_agent_gets_the_ids(db: Dat
 @on_sqlite
 async def test_the_news_of_a_task_runs_no_fixed_plan_again(db: Database) -> None:
     """Nobody has asked anything: no step is made again, and no input is asked for."""
-    facts = agent("facts", tools=("study",))
-    the_team = planned(COLLECT, ANSWER, inputs=(SYMBOL,), agents=(facts,))
-    model = by_agent(facts=[STUDY, "It runs."], supervisor=["Facts run.", REPORT])
-    async with House(db, model, the_team=the_team) as it:
-        assert await it.ask("GOOG?") == ["Facts run."]
+    the_team = planned(COLLECT, ANSWER, inputs=(SYMBOL,), agents=(agent("facts"),))
+    lead = replace(the_team.supervisor, tools=("study",))
+    model = by_agent(facts=["Facts."], supervisor=[STUDY, "It runs.", REPORT])
+    async with House(db, model, the_team=replace(the_team, supervisor=lead)) as it:
+        assert await it.ask("GOOG?") == ["It runs."]
         it.tools.gate.set()
         await ended(it)
-        assert it.channel.texts("1") == ["Facts run.", REPORT]
-        assert asked(model) == ["facts", "facts", "supervisor", "supervisor"]
+        assert it.channel.texts("1") == ["It runs.", REPORT]
+        assert asked(model) == ["facts", "supervisor", "supervisor", "supervisor"]
         await settled(it)
+
+
+@on_sqlite
+async def test_an_agent_of_a_fixed_plan_has_the_result_at_once(db: Database) -> None:
+    """The next step needs it, and the news of a task would come after the answer."""
+    facts = agent("facts", tools=("study",))
+    the_team = planned(COLLECT, ANSWER, inputs=(SYMBOL,), agents=(facts,))
+    model = by_agent(facts=[STUDY, "Found."], supervisor=["Read."])
+    async with House(db, model, the_team=the_team) as it:
+        it.tools.gate.set()
+        assert await it.ask("GOOG?") == ["Read."]
+        (found,) = results(model.requests[1])
+        assert found.content == '{"found": "AAPL"}'
+        assert await it.one("select count(*) from task") == 0
 
 
 @on_sqlite
