@@ -8,6 +8,9 @@ import pytest
 
 from agent_core.approvals import Condition, Rule
 from agent_core.book import Holding
+from agent_core.finance.bars import Bars
+from agent_core.finance.portfolio_quotes import Quotes
+from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
 from agent_core.storage import orders as rows
 from agent_core.trading import Order, Report
@@ -20,7 +23,7 @@ from tests.house import House, Watch, on_sqlite, until
 from tests.unit.gateway.asking import question, results, settled
 from tests.unit.gateway.order_house import THE_TEAM, TRADING, buy, calls, house, keeper
 from tests.unit.gateway.test_question_consent import NO_CONSENT
-from tests.unit.gateway.trading import ALICE, GOOG, LAST, FakeBroker, desk, limit, place
+from tests.unit.gateway.trading import ALICE, GOOG, LAST, RATES, FakeBroker, desk, limit, place
 
 __all__ = ["database_url", "db", "postgres_server"]
 
@@ -42,7 +45,7 @@ async def test_an_order_is_shown_approved_filled_and_seen_in_the_portfolio(db: D
         await it.ask("buy 2 GOOG")
         shown = question(it).text
         assert "**Buy 2 GOOG**, at the market" in shown
-        assert "1,612.38 USD" in shown
+        assert "1,612.38 USD at the last close" in shown  # once: it is in US dollars already
         assert "Account paper: play money" in shown
         assert "The prices end on 2013-03-01" in shown
         assert "Cash 100,000.00 → about 98,387.62 USD; GOOG 0 → 2" in shown
@@ -73,6 +76,7 @@ async def test_the_preview_speaks_chinese(db: Database) -> None:
     async with house(db, buy(), "好的") as it:
         await it.ask("买两股谷歌")
         assert "**买入 GOOG 2**，市价" in question(it).text
+        assert "约 1,612.38 USD\n" in question(it).text
         assert "模拟资金" in question(it).text
 
 
@@ -181,6 +185,44 @@ async def test_a_live_order_needs_a_rule_of_the_preset_that_names_live(db: Datab
         await it.ask("buy for real")
         assert await it.one("select count(*) from question") == 0
         assert "this preset places no live orders" in results(it.model.requests[-1])[-1]
+
+
+async def test_with_all_three_switches_a_live_order_goes_to_its_broker_after_the_yes(
+    db: Database,
+) -> None:
+    clock = Watch()
+    broker = FakeBroker([Report("filled", 806.0, LAST, 1.0, ref="7")])
+    at = desk(db, clock, brokers={"live": broker})
+    live = Rule("place_order", when=(Condition("mode", "is", "live"),), by=("requester",))
+    the_team = team(replace(agent(tools=TRADING), approvals=(live,)))
+    async with house(db, buy(mode="live"), "done", desk=at, clock=clock, the_team=the_team) as it:
+        await it.ask("buy for real")
+        assert "REAL MONEY" in question(it).text
+        assert broker.asked == []
+        await it.press("ok:1")
+        await it.quiet()
+        assert [what for what, _ in broker.asked] == ["submit"]
+        assert [(o.status, o.mode, o.account) for o in await orders(db)] == [
+            ("filled", "live", "elsewhere-live")
+        ]
+
+
+@on_sqlite
+async def test_what_cannot_be_shown_is_not_asked_about(db: Database) -> None:
+    """Nobody agrees to the unknown: a preview that breaks is a result for the model."""
+
+    class Broken:
+        name = "broken"
+
+        async def bars(self, symbol: str, start: object, end: object) -> Bars:
+            raise RuntimeError("a defect")
+
+    at = desk(db)
+    at.quotes = Quotes(Sources([Broken()]), RATES, at.clock)
+    async with house(db, buy(), "sorry", desk=at) as it:
+        await it.ask("buy")
+        assert await it.one("select count(*) from question") == 0
+        assert "nobody was asked" in results(it.model.requests[-1])[-1]
 
 
 @on_sqlite
