@@ -12,9 +12,10 @@ import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
 
-from agent_core.models.demo_answer import answer
+from agent_core.models.demo_answer import answer, language_for
+from agent_core.models.demo_ask import Ask
 from agent_core.models.demo_contract import in_form
-from agent_core.models.demo_intent import Ask, understand
+from agent_core.models.demo_intent import understand
 from agent_core.models.demo_plan import plan
 from agent_core.models.demo_turn import Turn, read_turn
 from agent_core.ports import Chunk, FinishedChunk, ModelInfo, ModelRequest, Price, TextChunk
@@ -90,7 +91,7 @@ class DemoModel:
         if decided.calls:
             calls = (ToolUse(self._new_id(), c.name, dict(c.args)) for c in decided.calls)
             return assistant("", *calls)
-        language = decided.asks[-1].language if decided.asks else "en"
+        language = language_for(decided.asks, turn)
         return assistant(in_form(request.system, answer(decided.asks, turn), turn, language))
 
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from agent_core.models import demo_plan as tools
+from agent_core.models.demo_ask import Ask, Errand, Language, Want, language_of
 from agent_core.models.demo_facts import DEMO_LINE, Facts
-from agent_core.models.demo_intent import Ask, Language, Want
 from agent_core.models.demo_plan import next_action
 from agent_core.models.demo_report import report
 from agent_core.models.demo_turn import Outcome, Turn
@@ -24,23 +24,31 @@ DISCLAIMERS = frozenset(texts["disclaimer"] for texts in TEXTS.values())
 
 def answer(asks: Sequence[Ask], turn: Turn) -> str:
     """The words that end the turn. Always carries the word demo."""
-    if not asks:
-        return f"{say('en', 'help')}\n\n{_last_line('en', Facts())}"
-    language = asks[-1].language
-    understood = [ask for ask in asks if ask.wants]
-    if not turn.outcomes:
+    language = language_for(asks, turn)
+    if not asks and not turn.news:
+        return f"{say(language, 'help')}\n\n{_last_line(language, Facts())}"
+    understood = [ask for ask in asks if ask.understood]
+    if asks and not turn.outcomes:
         if HANDED in turn.background and not turn.closed:
             return _handed_over(turn, language)
         plain = _plain(asks[-1], understood, turn)
         return f"{plain}\n\n{_last_line(language, Facts())}"
     facts = Facts()
-    before = list(_before(understood, turn, language))
+    before = [say(language, "news")] if turn.news else []
+    before += _before(understood, turn, language)
     body = [*_from_agents(turn, language, facts), *report(turn, understood, language, facts)]
     body += _errors(turn, understood, language)
     parts = [*before, *_once(body)] if before or body else [say(language, "nothing")]
     if facts:
         parts.append(say(language, "disclaimer"))
     return "\n\n".join([*parts, _last_line(language, facts)])
+
+
+def language_for(asks: Sequence[Ask], turn: Turn) -> Language:
+    """The language of what is asked now, else of what was said last."""
+    if asks:
+        return asks[-1].language
+    return language_of(turn.texts[-1]) if turn.texts else "en"
 
 
 def _once(sections: Sequence[str]) -> Iterator[str]:
@@ -75,9 +83,15 @@ def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:
     if not understood:
         return say(last.language, "unknown")
     ask = understood[-1]
-    for want, key in _SAID.items():
-        if want in ask.wants:
-            return say(ask.language, key)
+    if ask.errand is not None:
+        return _undone(ask, ask.errand)
+    if said := next((key for want, key in _SAID.items() if want in ask.wants), None):
+        return say(ask.language, said)
+    return _not_found(ask)
+
+
+def _not_found(ask: Ask) -> str:
+    """Why nothing was asked of a tool of prices."""
     nameless = not ask.symbols and not ask.query
     if nameless and (ask.on_prices or Want.SEARCH in ask.wants):
         return say(ask.language, "which")
@@ -86,14 +100,30 @@ def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:
     return say(ask.language, "no_tool")
 
 
+def _undone(ask: Ask, errand: Errand) -> str:
+    """Why an errand was not carried out: its tool is not here, or something is missing."""
+    if ask.without:
+        words = [say(ask.language, "not_here", tool=ask.without)]
+        if errand.preset:
+            words.append(say(ask.language, "in_preset", preset=errand.preset))
+        return " ".join(words) if ask.language == "en" else "".join(words)
+    if ask.query and not ask.symbols:
+        return say(ask.language, "no_symbol", name=ask.query)
+    return errand.lacks[ask.language == "zh"] or say(ask.language, "no_tool")
+
+
 def _before(asks: Sequence[Ask], turn: Turn, language: Language) -> Iterator[str]:
     if any(ask.advice for ask in asks):
         yield say(language, "advice")
     if turn.closed:
         yield say(language, "closed")
     for ask in asks:
-        if ask.on_prices and ask.query and not ask.symbols and turn.of(tools.SEARCH):
+        if ask.on_symbols and ask.query and not ask.symbols and turn.of(tools.SEARCH):
             yield say(language, "no_symbol", name=ask.query)
+        elif ask.errand is not None and (ask.without or ask.errand.arguments(ask) is None):
+            yield _undone(ask, ask.errand)
+        elif ask.without:
+            yield "> " + say(language, "without", tool=ask.without)
     for outcome in turn.outcomes:
         yield from _on_delegation(outcome, turn, language)
 

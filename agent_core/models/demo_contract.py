@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from typing import Any
 
-from agent_core.models.demo_intent import Language
+from agent_core.models.demo_ask import Language
 from agent_core.models.demo_known import Known
 from agent_core.models.demo_turn import Turn
 
@@ -26,6 +26,7 @@ NEUTRAL = (
     *("hold", "neutral", "sideways", "unchanged", "flat", "mixed", "abstain", "unclear", "unknown"),
     *("none", "medium", "持有", "中性", "观望", "震荡", "不确定", "未知"),
 )
+SAME = {"up": "long", "long": "buy", "short": "sell"}  # what results call it → what contracts do
 SOURCES = frozenset({"source", "sources", "citation", "citations", "references"})
 SYMBOLS = frozenset({"symbols", "tickers"})
 # What speaks of a level answers what would prove a view wrong.
@@ -200,6 +201,8 @@ class _Filler:
 
     def _number(self, schema: Schema, name: str, place: Any, *, whole: bool) -> Any:
         value = self.known.value(name, place)
+        if isinstance(value, list) and value:  # levels, the nearest first
+            value = value[0]
         if isinstance(value, Decimal) and _within(value, schema, whole=whole):
             return value
         if schema.get("minimum", -1) >= 0 and schema.get("maximum", 2) <= 1 and not whole:
@@ -213,7 +216,8 @@ class _Filler:
         for result in (place,) if place is not None else self.known.results:
             trend = result.get("trend")
             named.append(trend.get("direction") if isinstance(trend, Mapping) else None)
-        for word in (*(str(value).lower() for value in named if value is not None), *NEUTRAL):
+        words = [str(value).lower() for value in named if value is not None]
+        for word in (*words, *(SAME[word] for word in words if word in SAME), *NEUTRAL):
             if word in by_word:
                 return by_word[word]
         if not options:

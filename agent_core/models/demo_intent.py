@@ -5,62 +5,18 @@
 
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import lru_cache
-from typing import Literal
 
 from agent_core import symbols
 from agent_core.models import demo_vocabulary as words
-from agent_core.models.demo_period import Back, Period, find_period
+from agent_core.models.demo_ask import ALONE, FULL_LOOK, PRICE_WANTS, Ask, Want, language_of
+from agent_core.models.demo_errands import find_errand
+from agent_core.models.demo_period import find_period
 
-Language = Literal["en", "zh"]
 MAX_SYMBOLS = 4  # more would not fit one answer
 MAX_TEXT = 1_000  # characters read of one text; a request is short
 MAX_QUERY = 60
-HAN = re.compile(r"[\u3400-\u9fff]")
-
-
-class Want(StrEnum):
-    """Kinds of requests."""
-
-    HISTORY = "history"
-    TREND = "trend"
-    CHART = "chart"
-    OVERVIEW = "overview"
-    SEARCH = "search"
-    HELP = "help"
-    THANKS = "thanks"
-
-
-PRICE_WANTS = frozenset({Want.HISTORY, Want.TREND, Want.CHART})
-ALONE = frozenset(Want) - PRICE_WANTS  # complete in themselves
-FULL_LOOK = frozenset({Want.HISTORY, Want.TREND})
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """One request. Without `wants` it was not understood. `query` is a name for which no symbol is known yet."""
-
-    language: Language
-    symbols: tuple[str, ...] = ()
-    period: Period | Back | None = None
-    wants: frozenset[Want] = frozenset()
-    no_chart: bool = False
-    advice: bool = False
-    query: str = ""
-    refers: bool = False  # "how is it doing": says nothing but points back
-    compares: bool = False
-
-    @property
-    def on_prices(self) -> bool:
-        """Whether it needs the prices of symbols."""
-        return bool(self.wants & PRICE_WANTS)
-
-
-def language_of(text: str) -> Language:
-    """Chinese where there is a Han character, else English."""
-    return "zh" if HAN.search(text) else "en"
 
 
 def understand(texts: Iterable[str]) -> Ask | None:
@@ -69,7 +25,7 @@ def understand(texts: Iterable[str]) -> Ask | None:
     known: Ask | None = None
     for text in texts:
         ask = follow(read(text), known)
-        if ask.symbols:
+        if ask.symbols or (ask.errand and not ask.errand.acts):
             known = ask
     return ask
 
@@ -85,13 +41,18 @@ def read(text: str) -> Ask:
         rest = rest[: mention.start] + " " * (mention.end - mention.start) + rest[mention.end :]
     found = _symbols([mention.symbol.id for mention in mentions], rest)
     period = find_period(rest)
+    errand = find_errand(text)
     wants = _wants(rest, bool(found))
     casual = bool(words.CASUAL.search(rest))
-    advice = bool(words.ADVICE.search(rest))
+    advice = errand is None and bool(words.ADVICE.search(rest))
     if advice and not wants & PRICE_WANTS:
         wants = FULL_LOOK
     query = ""
-    if Want.SEARCH in wants:
+    if errand is not None:
+        query = (
+            "" if found or not errand.on_symbols else _unknown_name(errand.pattern.sub(" ", rest))
+        )
+    elif Want.SEARCH in wants:
         query = mentions[0].matched if mentions else found[0] if found else _searched(rest)
     elif not found and (wants & PRICE_WANTS or ((casual or period) and not wants) or _short(text)):
         query = _unknown_name(rest)
@@ -105,6 +66,9 @@ def read(text: str) -> Ask:
         query=query,
         refers=casual and bool(words.PRONOUN.search(rest)),
         compares=bool(words.COMPARE.search(rest)),
+        errand=errand,
+        text=text,
+        rest=rest,
     )
 
 
@@ -183,6 +147,13 @@ def _unknown_name(rest: str) -> str:
 
 def follow(ask: Ask, before: Ask | None) -> Ask:
     """The ask, completed from the one before it where it leaves out what that one said."""
+    if ask.errand is not None:
+        return _errand_on(ask, before)
+    if before and before.errand and _asks_the_same(ask):
+        symbols_now = ask.symbols or before.symbols
+        return replace(
+            before, symbols=symbols_now, period=ask.period or before.period, language=ask.language
+        )
     if ask.query and not ask.wants & ALONE:
         return replace(ask, wants=ask.wants or FULL_LOOK)
     if before and ask.compares and len(ask.symbols) == 1:  # "compare with AAPL"
@@ -196,6 +167,17 @@ def follow(ask: Ask, before: Ask | None) -> Ask:
         period=ask.period or (before.period if before else None),
         wants=ask.wants or (before.wants & PRICE_WANTS if before else None) or FULL_LOOK,
     )
+
+
+def _errand_on(ask: Ask, before: Ask | None) -> Ask:
+    """An errand that names no share is about the one before it: "backtest it"."""
+    lacks = ask.errand is not None and ask.errand.on_symbols and not ask.symbols and not ask.query
+    return replace(ask, symbols=before.symbols, named=False) if lacks and before else ask
+
+
+def _asks_the_same(ask: Ask) -> bool:
+    """Whether it names nothing but another share or another period: "and AAPL?"."""
+    return not ask.wants and not ask.query and bool(ask.symbols or ask.period)
 
 
 def _says_something(ask: Ask) -> bool:

@@ -9,13 +9,23 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_core.models.demo_answer import DISCLAIMERS
+from agent_core.models.demo_ask import Language
 from agent_core.models.demo_facts import DEMO_LINE
-from agent_core.models.demo_intent import Language
 from agent_core.models.demo_turn import Turn, fields_of
 
 _AGENT = re.compile(r"\[[a-z][\w-]*: [a-z_]+\]|Results of other agents:|Conversation:")
 _RULER = re.compile(r"\|?(?:\s*:?-+:?\s*\|)+")
-ALIASES = {"price": "last_close", "close": "last_close", "change": "change_pct", "date": "as_of"}
+ALIASES = {
+    "price": "last_close",
+    "close": "last_close",
+    "change": "change_pct",
+    "date": "as_of",
+    "entry": "last_close",
+    "stop": "support",
+    "target": "resistance",
+    "quantity": "units",
+    "limit_price": "entry",
+}
 
 
 @dataclass(slots=True)

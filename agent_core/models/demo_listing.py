@@ -1,14 +1,42 @@
-"""Sections that list: the market overview and names that were searched for."""
+"""Sections that list: the market overview, names that were searched for, and what errands brought."""
 
 from collections.abc import Iterator, Sequence
 
 from agent_core.models import demo_plan as tools
+from agent_core.models.demo_ask import Ask, Language, Want
 from agent_core.models.demo_facts import Facts, Fields, good, listed, table_row
-from agent_core.models.demo_intent import Ask, Language, Want
+from agent_core.models.demo_told import told
+from agent_core.models.demo_told_table import ANY, TELLINGS
 from agent_core.models.demo_turn import Turn
 from agent_core.models.demo_words import say
 
 MAX_MATCHES = 8
+# These have sections of their own.
+TOLD_HERE = frozenset({tools.HISTORY, tools.ANALYSIS, tools.CHART, tools.OVERVIEW, tools.SEARCH})
+
+
+def errands(turn: Turn, language: Language, facts: Facts) -> Iterator[str]:
+    """What each errand's tool brought, or that it still runs in the background."""
+    for outcome in turn.outcomes:
+        name = outcome.call.name
+        if outcome.is_error or outcome.call.agent or name in {*TOLD_HERE, tools.ASK}:
+            continue
+        if outcome.task:
+            yield say(language, "begun", tool=f"`{name}`", id=outcome.task)
+        elif name == tools.SKILL:
+            yield say(language, "skill_loaded", name=outcome.call.args.get("name"))
+        else:
+            telling = TELLINGS.get(name, ANY)
+            if section := told(telling, outcome, language):
+                yield section
+            elif outcome.cut:
+                yield say(language, "cut", tool=f"`{name}`")
+            if note := outcome.data.get("note"):
+                yield f"> {note}"
+            if telling.figures and section:
+                facts.take(outcome.data)
+            else:
+                facts.take_source(outcome.data)
 
 
 def overviews(turn: Turn, asks: Sequence[Ask], language: Language, facts: Facts) -> Iterator[str]:

@@ -209,6 +209,13 @@ def _absolute(text: str) -> Period | None:
     return _opened(text[: found[0][0]], text[found[0][1] :], first, last)
 
 
+def without_periods(text: str) -> str:
+    """The text with the days and periods that it names left out."""
+    for pattern, _ in (*POINTS, *RELATIVE):
+        text = pattern.sub(" ", text)
+    return text
+
+
 def _opened(before: str, after: str, first: dt.date, last: dt.date) -> Period:
     """The one span named, opened on a side by the words around it."""
 

@@ -5,9 +5,9 @@ from decimal import Decimal
 from typing import Any, Literal
 
 from agent_core.models import demo_plan as tools
+from agent_core.models.demo_ask import Ask, Language, Want, language_of
 from agent_core.models.demo_facts import Facts, Fields, good, listed, table_row, window_of
-from agent_core.models.demo_intent import Ask, Language, Want, language_of
-from agent_core.models.demo_listing import names, overviews
+from agent_core.models.demo_listing import TOLD_HERE, errands, names, overviews
 from agent_core.models.demo_turn import Turn
 from agent_core.models.demo_words import DIRECTIONS, Key, say
 
@@ -29,6 +29,7 @@ def report(turn: Turn, asks: Sequence[Ask], language: Language, facts: Facts) ->
         note = outcome.data.get("note")
         if note and f"> {note}" not in sections:
             sections.append(f"> {note}")
+    sections += errands(turn, language, facts)
     sections += overviews(turn, asks, language, facts)
     sections += names(turn, asks, language, facts)
     sections += _charts(turn, language, facts)
@@ -51,7 +52,7 @@ def _others(turn: Turn, asked_overview: bool, language: Language) -> Iterator[st
     if day and not asked_overview and any(not o.call.args for o in turn.of(tools.OVERVIEW)):
         yield say(language, "counted", day=day)
     for outcome in turn.outcomes:
-        if outcome.cut:
+        if outcome.cut and outcome.call.name in TOLD_HERE:
             yield say(language, "cut", tool=f"`{outcome.call.name}`")
 
 

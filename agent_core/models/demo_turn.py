@@ -19,6 +19,7 @@ BACKGROUND = (
     "\n\nContext:\n"  # stands between a delegated task and what the supervisor adds (SUB-6)
 )
 NOW = re.compile(r"\bnow:\s*(\d{4}-\d{2}-\d{2})")
+NEWS = "<task-notification>"  # in a Context block: background tasks have ended (BGT-4)
 CLOSING = re.compile(
     r"answer\s+(?:now|from\s+what|without)|without\s+(?:calling\s+)?(?:any\s+|further\s+|more\s+)?tools?|"
     r"no\s+(?:further|more)\s+tools?|call\s+nothing|wrap\s+up|"
@@ -60,12 +61,19 @@ class Outcome:
         """A result of which no field could be read, since it was too long and stands elsewhere."""
         return not self.is_error and not self.data and self.call.agent is None
 
+    @property
+    def task(self) -> str:
+        """The id of the background task that the call began, "" where it brought its result at once."""
+        begun = self.data.get("task_id") if "note" in self.data and "tool" in self.data else None
+        return str(begun or "")
+
 
 @dataclass(frozen=True, slots=True)
 class Turn:
     """The present turn. `texts` are the person's, oldest first; the last `own` of them belong to this turn.
 
-    `background` is what was handed over with a delegated task.
+    `background` is what was handed over with a delegated task. `news`: it began with the results of background tasks,
+    and not with anybody's words.
     """
 
     texts: tuple[str, ...] = ()
@@ -74,6 +82,7 @@ class Turn:
     closed: bool = False
     today: dt.date | None = None
     background: str = ""
+    news: bool = False
 
     def of(self, name: str) -> list[Outcome]:
         """Outcomes of one tool that brought something."""
@@ -97,6 +106,7 @@ def read_turn(request: ModelRequest) -> Turn:
     closed = False
     today: dt.date | None = None
     handed = ""
+    news = False
     for message in request.messages:
         if message.role == "assistant":
             calls = {call.id: call for call in message.calls} if message.calls else {}
@@ -104,17 +114,23 @@ def read_turn(request: ModelRequest) -> Turn:
             continue
         outcomes += _outcomes(message, calls)
         today = _today(message) or today
+        if _is_news(message):
+            own, outcomes, closed, news = 0, [], False, True
         background, words = _own_words(message)
         if words:
-            if not own or not calls:
-                own, outcomes, closed = 0, [], False
+            if not calls or not (own or news):
+                own, outcomes, closed, news = 0, [], False, False
             handed = background or handed
             texts += [background] if background else []
             texts.append(words)
             own += 1
         closed = closed or _closes(message)
     asked = tuple(texts[-MAX_TEXTS:])
-    return Turn(asked, min(own, MAX_TEXTS), tuple(outcomes), closed, today, handed)
+    return Turn(asked, min(own, MAX_TEXTS), tuple(outcomes), closed, today, handed, news)
+
+
+def _is_news(message: Message) -> bool:
+    return any(isinstance(b, Context) and NEWS in b.text for b in message.blocks)
 
 
 def _own(block: Block) -> TypeGuard[Text]:

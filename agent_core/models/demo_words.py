@@ -6,7 +6,7 @@ No text here holds a digit, but for the columns 1m, 3m and 1y, which are so name
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from agent_core.models.demo_intent import Language, Want
+from agent_core.models.demo_ask import Language, Want
 
 Key = Literal[
     "help", "thanks", "unknown", "which", "no_symbol", "no_tool", "advice", "closed", "nothing", "disclaimer",
@@ -14,6 +14,7 @@ Key = Literal[
     "volume", "before", "trend", "strength", "averages", "macd", "band", "drawdown", "support", "resistance", "none",
     "chart", "cut", "failed", "matches", "no_matches", "has_data", "no_data", "overview", "change", "table_history",
     "table_overview", "shortened", "ask", "volatility", "handed",
+    "which_of", "news", "begun", "without", "not_here", "in_preset", "quoted", "skill_loaded",
 ]  # fmt: skip
 
 EXAMPLES_EN = """\
@@ -22,6 +23,8 @@ EXAMPLES_EN = """\
 - Show me a chart of IBM
 - What are the support levels of Apple?
 - Market overview
+- Backtest a moving average cross on Google
+- Which shares are above their average? · My portfolio
 - 分析一下苹果的走势"""
 EXAMPLES_ZH = """\
 - 谷歌去年表现怎么样，走势如何？
@@ -29,6 +32,8 @@ EXAMPLES_ZH = """\
 - 画一张 IBM 的走势图
 - 苹果的支撑位在哪里？
 - 市场概览
+- 回测谷歌的 MACD 策略
+- 选股 · 我的持仓
 - How did Google do last year?"""
 
 TEXTS: dict[Language, dict[Key, str]] = {
@@ -39,15 +44,15 @@ TEXTS: dict[Language, dict[Key, str]] = {
         + "\n\nA follow-up such as “and its risk?” "
         "works too. For free conversation, set up a model with a key or a local endpoint.",
         "thanks": "You are welcome.",
-        "unknown": "That is beyond the **demo planner**: it answers simple questions about prices, trends, charts and "
-        "names, and nothing else. These work:\n\n"
+        "unknown": "That is beyond the **demo planner**: it understands simple requests about prices, trends, charts, "
+        "names, backtests, screens and your portfolio, and little else. These work:\n\n"
         + EXAMPLES_EN
         + "\n\nWith a key or a local model set, I can do more.",
         "which": "Which share do you mean? Name it or give its code, such as Apple, Google, IBM or Microsoft.",
         "no_symbol": "I found no share with prices under the name “{name}”. Try its code, or ask "
         "for a market overview to see which ones there are.",
         "no_tool": "No tool that could answer this is offered here.",
-        "advice": "The demo gives no advice to buy or sell and places no orders; these are the facts.",
+        "advice": "The demo gives no advice to buy or sell; these are the facts.",
         "closed": "I had to finish without further tools; this is what was there by then.",
         "nothing": "The tools brought nothing that I could quote.",
         "disclaimer": "Past results say nothing about the future; not investment advice.",
@@ -89,18 +94,28 @@ TEXTS: dict[Language, dict[Key, str]] = {
         "ask": "{agent} needs your word: {why}",
         "volatility": "Volatility: {0} % a year",
         "handed": "This is what the others brought:",
+        "which_of": "Several shares have the name “{name}”. Which one is meant?",
+        "news": "A background task has ended.",
+        "begun": "{tool} runs in the background (task {id}); its result comes here by itself.",
+        "without": "`{tool}` is not offered here; this is what comes nearest.",
+        "not_here": "`{tool}`, which this needs, is not offered here.",
+        "in_preset": "The preset {preset} has it: `/preset {preset}`.",
+        "quoted": "From {what}:",
+        "skill_loaded": "The skill {name} was loaded; what I can do of it follows.",
     },
     "zh": {
         "help": "我是**演示规划器（demo）**：不需要密钥，按简单的规则工作，写出的每个数字都来自工具。您可以这样问：\n\n"
         + EXAMPLES_ZH
         + "\n\n想自由对话，请在设置里填一个带密钥的模型或本地模型。",
         "thanks": "不客气。",
-        "unknown": "这超出了**演示规划器（demo）**的能力：它只回答行情、走势、图表和名称方面的简单问题。"
-        "可以这样问：\n\n" + EXAMPLES_ZH + "\n\n设置了密钥或本地模型之后，我能做得更多。",
+        "unknown": "这超出了**演示规划器（demo）**的能力："
+        "它只懂行情、走势、图表、名称、回测、选股和持仓方面的简单请求。可以这样问：\n\n"
+        + EXAMPLES_ZH
+        + "\n\n设置了密钥或本地模型之后，我能做得更多。",
         "which": "您指的是哪只股票？请写名称或代码，例如苹果、谷歌、IBM 或微软。",
         "no_symbol": "没有找到名为“{name}”且有行情的股票。请试试代码，或问“市场概览”看看有哪些。",
         "no_tool": "这里没有能回答这个问题的工具。",
-        "advice": "演示版不提供买卖建议，也不下单；以下只是事实。",
+        "advice": "演示版不提供买卖建议；以下只是事实。",
         "closed": "我只能在不再调用工具的情况下结束；以下是已有的内容。",
         "nothing": "工具没有返回可以引用的内容。",
         "disclaimer": "过往表现不代表未来，不构成投资建议。",
@@ -142,6 +157,14 @@ TEXTS: dict[Language, dict[Key, str]] = {
         "ask": "{agent} 需要您的决定：{why}",
         "volatility": "年化波动率：{0} %",
         "handed": "以下是其他成员提供的内容：",
+        "which_of": "有几只股票叫“{name}”，您指的是哪一只？",
+        "news": "一个后台任务已结束。",
+        "begun": "{tool} 已在后台运行（任务 {id}），结果会自动发到这里。",
+        "without": "这里没有 `{tool}`，以下是最接近的内容。",
+        "not_here": "这里没有所需的工具 `{tool}`。",
+        "in_preset": "预设 {preset} 提供它：`/preset {preset}`。",
+        "quoted": "来自 {what}：",
+        "skill_loaded": "已加载技能 {name}；以下是我能完成的部分。",
     },
 }
 

@@ -2,7 +2,8 @@ import datetime as dt
 
 import pytest
 
-from agent_core.models.demo_intent import Ask, Want, read, understand
+from agent_core.models.demo_ask import Ask, Want
+from agent_core.models.demo_intent import read, understand
 from agent_core.models.demo_period import Back, Period, find_period
 from agent_core.models.demo_words import task_text
 
