@@ -66,18 +66,8 @@ async def _serve(
         why = await core.models.settle()
         if why:
             announce(why)
-        await core.senders.start()
-        await core.expiry.start()
-        await core.engine.start()
-        await core.timer.start()
-        await core.orders.start()
-        await core.alerts.start()
-        await core.memory.start()
-        # After the memory, which gives back what calls of an earlier process had set aside.
-        await core.tasks.start()
+        await _begin(core)
         await keeper.start()
-        await core.presets.start()
-        await core.recipes.start()
         await control.start()
         if front.web is not None:
             announce(front.invite())
@@ -109,6 +99,21 @@ async def _serve(
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
         await front.server.stop()
+
+
+async def _begin(core: Core) -> None:
+    """Take up what an earlier process left, then wait for what comes."""
+    await core.senders.start()
+    await core.expiry.start()
+    await core.engine.start()
+    await core.timer.start()
+    await core.orders.start()
+    await core.alerts.start()
+    await core.memory.start()
+    # After the memory, which gives back what calls of an earlier process had set aside.
+    await core.tasks.start()
+    await core.presets.start()
+    await core.recipes.start()
 
 
 async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
