@@ -1,9 +1,12 @@
 """What was found for a message before its turn begins."""
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from agent_core.types import Context
+from agent_core.types import Context, Row
+from gateway.conversation import Lane
+from gateway.identity import Language
 
 # In the meta of a turn's first row: its preset lets nothing of the turn be remembered, now or later.
 UNLEARNT = "unlearnt"
@@ -27,3 +30,7 @@ class Found:
     def unlearnt(self) -> "Found":
         """The same for a turn of which nothing may be remembered."""
         return replace(self, meta=self.meta | {UNLEARNT: True})
+
+
+# What a message calls, beside what was found for it: (found, lane, words, principal, language, earlier rows).
+Called = Callable[[Found, Lane, str, str, Language, Sequence[Row]], Found]

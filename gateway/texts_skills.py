@@ -4,10 +4,10 @@ TEXTS: dict[str, tuple[str, str]] = {
     "help_skills": ("list skills and templates; keep your own", "列出技能和模板，管理自己的技能"),
     "use_skills": (
         "- `/skills` lists them; each is a command, such as `/checkup AAPL`.\n- `/skills show NAME`\n"
-        "- `/skills add NAME` with your instructions below it; `{user_input}` stands for what you write behind the "
+        "- `/skills add NAME` with your instructions below it; `{{user_input}}` stands for what you write behind the "
         "command.\n- `/skills remove NAME`",
         "- `/skills` 列出全部；每个都是命令，例如 `/checkup AAPL`\n- `/skills show 名称`\n"
-        "- `/skills add 名称`，换行写下步骤；`{user_input}` 代表命令后面的内容\n- `/skills remove 名称`",
+        "- `/skills add 名称`，换行写下步骤；`{{user_input}}` 代表命令后面的内容\n- `/skills remove 名称`",
     ),
     "skills_head": ("Skills; each is a command:", "技能（每个都是命令）："),
     "skills_own": ("Your own:", "您自己的："),

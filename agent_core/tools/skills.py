@@ -44,4 +44,4 @@ def skill_tools(skills: Skills | None) -> list[ToolSpec]:
 
 def _unknown(name: str, known: list[Skill]) -> str:
     names = ", ".join(skill.name for skill in known)
-    return f"There is no skill {name!r} here. " + (f"Use one of: {names}." if names else "")
+    return f"There is no skill {name!r} here." + (f" Use one of: {names}." if names else "")

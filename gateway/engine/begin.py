@@ -13,7 +13,7 @@ from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, RowKind, Text
-from channels.types import Kind
+from channels.types import OURS, Kind
 from gateway import (
     albums,
     conversation,
@@ -21,6 +21,7 @@ from gateway import (
     inbox,
     memory_signals,
     questions,
+    schedule_runs,
     task_news,
     task_rows,
     waiting,
@@ -28,7 +29,7 @@ from gateway import (
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine import late
-from gateway.found import Found
+from gateway.found import Called, Found
 from gateway.identity import Language, language_of
 from gateway.inbox import Item
 from gateway.router import Route, route
@@ -40,10 +41,6 @@ _TURN = Turn.__table__  # type: ignore[attr-defined]
 INTERRUPTING = "interrupting"  # its author wrote on; otherwise as "stopping"
 STOPPING = frozenset({"stopping", INTERRUPTING})
 _EVERY = AskingLanes()  # any conversation may have one
-
-
-# What a message brings into its turn beside what was found: (found, lane, words, principal, language, earlier rows).
-Called = Callable[[Found, Lane, str, str, Language, Sequence[Row]], Found]
 
 
 class Chosen(NamedTuple):
@@ -121,21 +118,21 @@ def begin(
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
-    `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first.
-
-    `known` gives rows of a session that are in memory already: a transcript never changes, so only
-    what came after them is read. `found` is what was recalled for the message that comes next, `scenes` what its
+    `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first. `known`
+    gives rows of a session that are in memory: a transcript never changes, so only what came after is read. `found` is what was recalled for the message that comes next, `scenes` what its
     preset brings for its words; `unlearnt` says whether it lets nothing of the turn be remembered. `called` adds the
     skill or the template that the words call.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
     lane = conversation.find(conn, conversation_id)
-    if item is not None and item.kind is Kind.TASK and conversation_id in asking:
+    if item is not None and item.kind in OURS and conversation_id in asking:
         item = _unless_waiting(conn, conversation_id, item)
     if item is None or lane is None:
         return None
     found = found if found is not None and found.item_id == item.id else None
+    scheduled = schedule_runs.started(conn, item)
+    lane = lane if scheduled is None else scheduled.lane(lane)
     person = identity.known(conn, item.author)
     if item.status == InboxStatus.IN_TURN:
         return _go_on(conn, lane, item, person)
@@ -144,17 +141,18 @@ def begin(
         way.to == "unknown"
     ):  # the intake lets it wait here only where it calls a skill or a template
         way = Route("turn")
+    if scheduled is not None:
+        found = (found or Found(item.id)).beside((scheduled.note,))
     if way.to == "turn" and (shown := scenes(lane, item.text)):
         found = (found or Found(item.id)).beside(shown)
     if unlearnt(lane):
         found = (found or Found(item.id)).unlearnt()
     if way.to == "task" and (news := task_news.of_turn(conn, lane, item, person)) is not None:
         return _told(conn, lane, news, person, place, preset(lane), now, found)
-    if late.ends_waiting(way) and conversation_id in asking:
-        letters = late.park(conn, lane, now)
-        begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
-        return replace(begun, letters=tuple(letters))
-    return _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
+    ends = late.ends_waiting(way) and conversation_id in asking
+    letters = late.park(conn, lane, now) if ends else ()
+    begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
+    return replace(begun, letters=tuple(letters))
 
 
 def _begin_new(
@@ -176,7 +174,7 @@ def _begin_new(
     again: tuple[Block, ...] = ()
     if way.name == "retry" and not item.attachments:
         again = retaken(conn, lane, now)
-        item = replace(item, text=Message("user", again).text) if again else item
+        item, found = _again(item, found, again)
     compacts = way.name == "compact"
     if way.to != "turn" and not again and not compacts:
         return Begun(lane, item, command=True, own_language=person.language)
@@ -194,7 +192,7 @@ def _begin_new(
     if not item.attachments:
         row = first_row(item, place, lane.private, now, person.language, found)
     if row is not None and again:
-        row = replace(row, message=Message("user", (row.message.blocks[0], *again)))
+        row = replace(row, message=Message("user", (*row.message.blocks[:-1], *again)))
     if compacts:
         row = compact_row(item, way.rest)
     begun = _open(conn, lane, item, preset(lane), now, earlier, row, person)
@@ -203,12 +201,19 @@ def _begin_new(
     return replace(begun, found=found)
 
 
+def _again(item: Item, found: Found | None, again: tuple[Block, ...]) -> tuple[Item, Found | None]:
+    """The row of a /retry as if it said `again` what was said before: what was found for its own word is left out."""
+    if not again:
+        return item, found
+    return replace(item, text=Message("user", again).text), found and replace(found, contexts=())
+
+
 def _unless_waiting(conn: Connection, conversation_id: str, item: Item) -> Item | None:
-    """While a turn waits for a person, the news of tasks waits for its end; what people write goes on (BGT-6)."""
+    """While a turn waits for a person, tasks and schedules wait for its end; what people write goes on (BGT-6)."""
     if item.status != InboxStatus.NEW or waiting.turn_of(conn, conversation_id) is None:
         return item
     others = inbox.new_rows(conn, conversation_id, after=item.id)
-    return next((other for other in others if other.kind is not Kind.TASK), None)
+    return next((other for other in others if other.kind not in OURS), None)
 
 
 def _told(
