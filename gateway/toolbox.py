@@ -26,12 +26,14 @@ from agent_core.tools.profiles import OwnProfiles, profile_tools
 from agent_core.tools.regime import regime_tools
 from agent_core.tools.registry import Registry, foreign_tools
 from agent_core.tools.remind import Reminders, remind_tools
+from agent_core.tools.report import Shelf, report_tools
 from agent_core.tools.risk import risk_tools
 from agent_core.tools.screen import screen_tools
 from agent_core.tools.sizing import sizing_tools
 from agent_core.tools.skills import skill_tools
 from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
+from gateway.grounds import invented
 from gateway.orders_house import OrderHouse
 from gateway.outside import Outside
 
@@ -78,6 +80,9 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *wyckoff_tools(has.sources),
             *screen_tools(has.sources),
             *backtest_tools(has.sources, has.book),
+            *report_tools(
+                has.sources, Shelf(has.book, has.orders.books, has.orders.rates, invented)
+            ),
             *profile_tools(has.sources, has.profiles),
             *calendar_tools(),
             *fundamentals_tools(has.reports),

@@ -28,6 +28,14 @@ async def diagnosis(
     sources: Sources, ctx: ToolContext, priced: Priced, benchmark: str | None
 ) -> ToolOutput:
     """Concentration and risk of the book's present weights. Raises ToolFailure where nothing has a price."""
+    found, fields = await measured(sources, ctx, priced, benchmark)
+    return ToolOutput(dump(fields), _line(ctx.language, found))
+
+
+async def measured(
+    sources: Sources, ctx: ToolContext, priced: Priced, benchmark: str | None
+) -> tuple[Diagnosis, dict[str, Any]]:
+    """The same as figures, and as the fields of an answer."""
     part = priced.main
     weights: dict[str, float] = {}
     for line in part.lines if part else ():
@@ -54,7 +62,7 @@ async def diagnosis(
             "note": "; ".join(filter(None, [HEURISTIC[ctx.language], why, _short(found)])),
         }
     )
-    return ToolOutput(dump(fields), _line(ctx.language, found))
+    return found, fields
 
 
 async def _year(sources: Sources, ctx: ToolContext, symbol: str, priced: Priced) -> Bars | None:

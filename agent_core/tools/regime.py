@@ -19,7 +19,7 @@ MOST = 500
 FEW = 20  # members that are judged beside the loop; more go to the worker process
 
 _TRENDS = {"up": "上升", "down": "下降", "sideways": "横盘"}
-_MOODS: dict[Mood, str] = {"calm": "平静", "normal": "正常", "rough": "剧烈", "unknown": "未知"}
+MOODS: dict[Mood, str] = {"calm": "平静", "normal": "正常", "rough": "剧烈", "unknown": "未知"}
 
 
 def regime_tools(sources: Sources) -> list[ToolSpec]:
@@ -111,6 +111,6 @@ def _line(ctx: ToolContext, loaded: Several, result: Regime) -> str:
     change = signed(percent(result.trend.fit.change_pct))
     if ctx.language == "zh":
         name = ids[0] if len(ids) == 1 else f"{len(ids)} 只等权"
-        return f"{name}：趋势{_TRENDS[direction]}（60 日 {change}），波动{_MOODS[mood]}"
+        return f"{name}：趋势{_TRENDS[direction]}（60 日 {change}），波动{MOODS[mood]}"
     name = ids[0] if len(ids) == 1 else f"{len(ids)} symbols"
     return f"{name}: trend {direction} ({change} in 60 days), volatility {mood}"

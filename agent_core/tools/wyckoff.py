@@ -13,14 +13,14 @@ from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 CREDIBILITY: Literal["logic tool"] = "logic tool"
 MOST_SIGNS = 6
 
-_PHASES: dict[Phase, str] = {
+PHASES: dict[Phase, str] = {
     "accumulation": "吸筹",
     "markup": "上涨",
     "distribution": "派发",
     "markdown": "下跌",
     "unclear": "不明确",
 }
-_KINDS: dict[Kind, str] = {
+KINDS: dict[Kind, str] = {
     "selling climax": "卖出高潮（候选）",
     "buying climax": "买入高潮（候选）",
     "spring": "弹簧（候选）",
@@ -96,7 +96,7 @@ def phase_fields(ctx: ToolContext, result: Diagnosis, most: int) -> dict[str, ob
     return {
         "method": "Wyckoff, heuristic",
         "phase": result.phase,
-        "rule": f"{result.rule}: {_rule(ctx, result.rule)}",
+        "rule": f"{result.rule}: {rule_words(ctx.language, result.rule)}",
         "events": [_event(ctx, sign) for sign in result.signs[:most]],
         "phase_caveat": note,
     }
@@ -105,22 +105,23 @@ def phase_fields(ctx: ToolContext, result: Diagnosis, most: int) -> dict[str, ob
 def phase_line(ctx: ToolContext, result: Diagnosis) -> str:
     """One clause for a person."""
     if ctx.language == "zh":
-        return f"威科夫阶段（启发式）：{_PHASES[result.phase]}，规则 {result.rule}"
+        return f"威科夫阶段（启发式）：{PHASES[result.phase]}，规则 {result.rule}"
     return f"Wyckoff phase (heuristic): {result.phase}, rule {result.rule}"
 
 
-def _rule(ctx: ToolContext, rule: str) -> str:
-    return _RULES[rule][ctx.language == "zh"]
+def rule_words(language: str, rule: str) -> str:
+    """What a rule of finance/wyckoff.py says: P1 to P5, E1 to E4."""
+    return _RULES[rule][language == "zh"]
 
 
 def _event(ctx: ToolContext, sign: Sign) -> dict[str, object]:
-    kind = _KINDS[sign.kind] if ctx.language == "zh" else f"{sign.kind} candidate"
+    kind = KINDS[sign.kind] if ctx.language == "zh" else f"{sign.kind} candidate"
     return {
         "kind": kind,
         "date": str(sign.date),
         "price": price(sign.price),
         "volume_ratio": percent(sign.volume_ratio),
-        "rule": f"{sign.rule}: {_rule(ctx, sign.rule)}",
+        "rule": f"{sign.rule}: {rule_words(ctx.language, sign.rule)}",
     }
 
 
