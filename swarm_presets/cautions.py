@@ -1,7 +1,7 @@
 """What can run but is hardly meant.
 
 Unpriced models (SW401), unused inputs (SW402), tools named in vain (SW403), notes that may not be kept (SW404), data
-sources that are not enabled (SW405), skills that nobody can load (SW406).
+sources that are not enabled (SW405), skills that nobody can load (SW406), servers whose tools are not known (SW407).
 """
 
 import re
@@ -14,6 +14,7 @@ from swarm_presets.positions import Leaf, Mapping, Span, at
 from swarm_presets.prices import Prices
 from swarm_presets.problems import Problem, problem
 from swarm_presets.references import Known, prompt_text, used_inputs
+from swarm_presets.servers import unheard
 
 REMEMBER = "remember"
 _WORD = re.compile(r"\b[a-z]+(?:_[a-z0-9]+)+\b")
@@ -28,6 +29,7 @@ def cautions(tree: Mapping, known: Known) -> Iterator[Problem]:
     yield from _noted_in_vain(tree)
     yield from _not_enabled(tree, known)
     yield from skills_in_vain(tree)
+    yield from unheard(tree, known.servers)
 
 
 def _unpriced(tree: Mapping, known: Known) -> Iterator[Problem]:

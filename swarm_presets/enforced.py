@@ -11,10 +11,7 @@ from swarm_presets.parts import each
 from swarm_presets.positions import Entry, Leaf, Mapping
 from swarm_presets.problems import Problem, problem
 
-NOT_YET = (
-    "mcp",
-    "schedule",
-)
+NOT_YET = ("schedule",)
 
 
 def not_enforced(tree: Mapping) -> Iterator[Problem]:

@@ -52,6 +52,7 @@ def load_folder(
     redact: Callable[[str], str] | None = None,
     sources: dict[str, bool] | None = None,
     skills: frozenset[str] | None = None,
+    servers: dict[str, frozenset[str]] | None = None,
     shipped: bool = True,
     schema_only: bool = False,
     reader: Reader | None = None,
@@ -69,6 +70,8 @@ def load_folder(
         lead: the tools that only a supervisor may call.
         sources: the data sources that exist, and whether each is enabled; None: they are not checked.
         skills: the skills that everybody may use; None: they are not checked.
+        servers: the MCP servers that exist, each with the names of its tools, none where they are not known; None: they
+            are not checked.
         redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
         schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`
@@ -78,7 +81,7 @@ def load_folder(
     where = [paths] if isinstance(paths, Path) else list(paths)
     reader = reader or Reader()
     documents = Documents(reader.documents(where, shipped=shipped))
-    known = Known(tools, models, acting, price, lead, redact, sources, skills)
+    known = Known(tools, models, acting, price, lead, redact, sources, skills, servers)
     desk = _Desk(documents, known, Outside.of(known, schema_only=schema_only), reader.unchanged)
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}

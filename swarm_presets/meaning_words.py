@@ -1,4 +1,4 @@
-"""Output contracts, required tools and servers: what is written must be able to take effect (SW102, SW104, SW307)."""
+"""Output contracts and required tools: what is written must be able to take effect (SW102, SW104, SW307)."""
 
 import json
 from collections.abc import Iterator
@@ -19,12 +19,6 @@ def word_meaning(tree: Mapping) -> Iterator[Problem]:
     for _, worker in workers(tree):
         yield from _output(worker)
     yield from _require(tree)
-    for entry in each(tree, "mcp.*"):
-        if isinstance(entry.node, Mapping):
-            ways = [key for key in ("command", "url") if key in entry.node.entries]
-            if len(ways) != 1:
-                message = "a server has a `command` or a `url`"
-                yield problem("SW104", message, entry.key, "write one of the two")
     for entry in each(tree, "routes.*"):
         if isinstance(entry.node, Mapping) and not {"skill", "tools"} & entry.node.entries.keys():
             yield missing("tools", entry.key.sized(1), "a route leads to a `skill` or to `tools`")

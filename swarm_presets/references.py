@@ -7,7 +7,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from swarm_presets import prompts
+from agent_core.tools.mcp_names import server_of
+from swarm_presets import prompts, servers
 from swarm_presets.parts import each, keys, leaves, words, workers
 from swarm_presets.positions import Leaf, Mapping, Node, Unknown, at
 from swarm_presets.problems import Problem, problem, suggest
@@ -47,6 +48,8 @@ class Known:
     gives dollars for a million tokens in and out of a model, or None where they are not known. `lead` are the tools
     that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that exist, and
     whether each is enabled; None: not to be checked. `skills` are those of everybody; None: not to be checked.
+    `servers` are the MCP servers of the settings, each with the names here of its tools, none where they are not known;
+    None: not to be checked.
     """
 
     tools: frozenset[str]
@@ -57,14 +60,18 @@ class Known:
     redact: Callable[[str], str] | None = None
     sources: dict[str, bool] | None = None
     skills: frozenset[str] | None = None
+    servers: dict[str, frozenset[str]] | None = None
 
 
 def unknown_tools(tree: Mapping, known: Known) -> Iterator[Problem]:
     """SW203."""
-    own = frozenset(leaf.text for leaf in words(tree, "mcp.*.tools"))
-    tools = known.tools | own
+    ours = frozenset(tool for tool in known.tools if not server_of(tool))
+    tools = ours | servers.usable(tree, known.servers)
     for leaf in words(tree, *_TOOLS):
-        if leaf.text not in tools:
+        if server_of(leaf.text):
+            if found := servers.unusable(tree, known.servers, leaf):
+                yield found
+        elif leaf.text not in tools:
             cure = suggest(leaf.text, tools, "no tools are installed")
             yield problem("SW203", f"no tool `{leaf.text}`", leaf.span, cure)
 

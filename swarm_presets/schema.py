@@ -23,6 +23,7 @@ from swarm_presets.schema_rules import (
     RoutePart,
     ScenePart,
     SchedulePart,
+    ServerName,
     SkillName,
 )
 from swarm_presets.schema_workers import (
@@ -65,7 +66,7 @@ class PresetFile(Part):
     scenes: list[ScenePart] | None = None
     require: RequirePart | None = None
     schedule: list[SchedulePart] | None = None
-    mcp: dict[SkillName, McpPart | None] | None = None
+    mcp: dict[ServerName, McpPart | None] | None = None
     evals: list[CasePart] | None = None
 
 

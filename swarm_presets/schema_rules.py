@@ -4,6 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, StringConstraints
 
+from agent_core.tools.mcp_names import SERVER_NAME
 from swarm_presets.part import (
     Conditions,
     Count,
@@ -23,6 +24,7 @@ CRON = r"^([0-9*/,A-Za-z-]+ ){4}[0-9*/,A-Za-z-]+$"
 PLACE = r"^[a-z]+:[A-Za-z0-9_.:@-]{1,120}$"
 
 SkillName = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]{0,63}$")]
+ServerName = Annotated[str, StringConstraints(pattern=f"^{SERVER_NAME}$")]
 Share = Annotated[float, Field(gt=0, le=1)]
 Approver = Annotated[str, StringConstraints(pattern=APPROVER)]
 
@@ -142,20 +144,17 @@ class ScenePart(Part):
 
 
 class SchedulePart(Part):
-    """A run at set times."""
+    """A run at set times, for `as` (a person's id), or for whose private chat it is."""
 
     cron: Annotated[str, StringConstraints(pattern=CRON)]
     timezone: Line | None = None
     chat: Annotated[str, StringConstraints(pattern=PLACE)]
+    person: Annotated[str, StringConstraints(pattern=PLACE)] | None = Field(None, alias="as")
     say: Words | None = None
     inputs: dict[InputName, Given] | None = None
 
 
 class McpPart(Part):
-    """A server whose tools this preset may use: a command to start, or an address."""
+    """A server of the settings whose tools this preset may use: all, or those under `tools`, by its own names."""
 
-    command: Annotated[list[Line], Field(min_length=1)] | None = None
-    url: Annotated[str, StringConstraints(pattern=r"^https?://[^ ]+$")] | None = None
-    env: dict[FieldName, str] | None = None
-    tools: list[ToolName] | None = None
-    timeout: Duration | None = None
+    tools: list[Line] | None = None

@@ -25,12 +25,14 @@ class Outside:
     lead: frozenset[str]
     sources: tuple[tuple[str, bool], ...] | None
     skills: frozenset[str] | None
+    servers: tuple[tuple[str, frozenset[str]], ...] | None
     schema_only: bool
 
     @classmethod
     def of(cls, known: Known, *, schema_only: bool) -> "Outside":
         """What a check will ask for."""
         sources = None if known.sources is None else tuple(sorted(known.sources.items()))
+        servers = None if known.servers is None else tuple(sorted(known.servers.items()))
         return cls(
             known.tools,
             known.models,
@@ -38,6 +40,7 @@ class Outside:
             known.lead,
             sources,
             known.skills,
+            servers,
             schema_only=schema_only,
         )
 

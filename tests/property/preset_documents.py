@@ -171,11 +171,7 @@ FULL: dict[str, Any] = {
     ],
     "mcp": {
         "files": {
-            "command": ["serve"],
-            "url": "https://example.com/mcp",
-            "env": {"A": "b"},
             "tools": ["read"],
-            "timeout": "5s",
         }
     },
     "evals": [

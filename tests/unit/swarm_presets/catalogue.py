@@ -20,6 +20,11 @@ TOOLS = frozenset(
 SOURCES = {"bundled": True, "yfinance": True, "stooq": False}  # and which are enabled
 ACTING = frozenset({"place_order"})  # changes something outside
 SKILLS = frozenset({"checkup", "report"})
+# Of the second one nothing is known yet.
+SERVERS: dict[str, frozenset[str]] = {
+    "files": frozenset({"mcp_files_find", "mcp_files_read"}),
+    "notes": frozenset(),
+}
 LEAD = frozenset({"update_portfolio"})  # for supervisors alone
 MODELS = frozenset({"anthropic/*", "local/small"})
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "presets"

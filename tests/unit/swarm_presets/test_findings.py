@@ -13,6 +13,7 @@ from tests.unit.swarm_presets.catalogue import (
     FIXTURES,
     LEAD,
     MODELS,
+    SERVERS,
     SKILLS,
     SOURCES,
     TOOLS,
@@ -21,7 +22,7 @@ from tests.unit.swarm_presets.catalogue import (
 
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
-WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405", "SW406"}
+WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405", "SW406", "SW407"}
 
 
 def code_of(case: Path) -> str:
@@ -33,7 +34,7 @@ def load(case: Path, kind: str) -> PresetSet:
     file = case / f"{kind}.yaml"
     return load_folder(
         file if file.exists() else case / kind,
-        tools=TOOLS | ACTING | LEAD | {"load_skill"},
+        tools=TOOLS | ACTING | LEAD | SERVERS["files"] | {"load_skill"},
         models=MODELS,
         acting=ACTING,
         price=price,
@@ -41,6 +42,7 @@ def load(case: Path, kind: str) -> PresetSet:
         redact=Redactor().text,
         sources=SOURCES,
         skills=SKILLS,
+        servers=SERVERS,
         schema_only=code_of(case) != "SW501",
     )
 
@@ -70,7 +72,7 @@ def test_good_file_has_none_and_is_usable(case: Path) -> None:
 
 def test_each_code_has_a_case() -> None:
     wanted = "SW001 SW002 SW101 SW102 SW103 SW104 SW105 SW201 SW202 SW203 SW204 SW205 SW206 SW207"
-    wanted += " SW208 SW209"
+    wanted += " SW208 SW209 SW210"
     meaning = "SW301 SW302 SW303 SW304 SW305 SW306 SW307 SW308 SW309 SW310 SW311"
     assert {*wanted.split(), *meaning.split(), *WARNINGS, "SW501"} == CODES
 
@@ -78,7 +80,6 @@ def test_each_code_has_a_case() -> None:
 # A value for each key that parses but has no effect yet.
 USES = {
     "evals": "evals: [{name: x, expect: {status: completed}}]",
-    "mcp": "mcp: {files: {command: [serve]}}",
     "schedule": 'schedule: [{cron: "0 8 * * *", chat: "telegram:1"}]',
     "models.*.use=replay": "models: {old: {use: replay}}",
 }
