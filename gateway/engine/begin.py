@@ -13,7 +13,7 @@ from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, RowKind, Text
-from channels.types import OURS, Kind
+from channels.types import OURS
 from gateway import (
     albums,
     conversation,
@@ -119,9 +119,9 @@ def begin(
     """The next row of a conversation, begun; None when nothing is open.
 
     `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first. `known`
-    gives rows of a session that are in memory: a transcript never changes, so only what came after is read. `found` is what was recalled for the message that comes next, `scenes` what its
-    preset brings for its words; `unlearnt` says whether it lets nothing of the turn be remembered. `called` adds the
-    skill or the template that the words call.
+    gives rows of a session that are in memory: a transcript never changes, so only what came after is read. `found` is
+    what was recalled for the message that comes next, `scenes` what its preset brings for its words, `called` adds the
+    skill or the template that they call; `unlearnt` says whether nothing of the turn may be remembered.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)

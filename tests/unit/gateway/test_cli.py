@@ -150,6 +150,26 @@ def test_a_broken_preset_is_a_finding_with_place_and_cure(swarmgate: Command):
     assert "no such file" in swarmgate("presets", "validate", "nope.yaml", code=2)
 
 
+def test_a_broken_skill_or_template_is_a_finding_and_the_rest_is_used(swarmgate: Command):
+    """SKL-3: skipped and reported."""
+    for folder, text in (
+        ("skills", "---\na: [\n---\nDo."),
+        ("templates", "---\nfeilds: {}\n---\n."),
+    ):
+        Path(folder).mkdir()
+        Path(folder, "odd.md").write_text(text)
+        Path(folder, "good.md").write_text("Do.")
+    rows = [r for r in swarmgate.json("check", code=1) if r["id"] == "recipes.file"]
+    assert [(Path(r["file"]).parent.name, r["line"]) for r in rows] == [
+        ("skills", 2),
+        ("templates", None),
+        ("templates", None),
+    ]
+    assert "unknown key `feilds`" in rows[1]["message"]
+    assert "the template `good` has the name of a skill" in rows[2]["message"]
+    assert all(r["cure"] for r in rows)
+
+
 def test_models_are_listed_without_their_keys(swarmgate: Command, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setenv("ANTHROPIC_API_KEY", "planted-secret")
     Path("swarmgate.yaml").write_text(

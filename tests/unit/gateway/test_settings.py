@@ -11,6 +11,9 @@ import pytest
 from gateway.problems import SettingsError
 from gateway.settings import Settings, load
 
+SCHEDULED = (
+    'version: 1\nschedules: [{cron: "0 8 * * *", to: "telegram:7", say: hi, as: "telegram:1"}]\n'
+)
 HOOKED = (
     "version: 1\n"
     "channels: {telegram: {enabled: true, token: '1:a', mode: webhook, webhook_secret: abc}}\n"
@@ -108,6 +111,8 @@ def test_relative_paths_start_at_the_settings_file(tmp_path: Path, monkeypatch: 
     settings = load(written(tmp_path / "etc", "version: 1\ndata_dir: ../var\n"), {})
     assert settings.data_dir.resolve() == tmp_path / "var"
     assert settings.presets_dir == tmp_path / "etc" / "presets"
+    assert settings.skills_dir == tmp_path / "etc" / "skills"
+    assert settings.templates_dir == tmp_path / "etc" / "templates"
     assert load(Path("etc/swarmgate.yaml"), {}).presets_dir == tmp_path / "etc" / "presets"
 
 
@@ -219,7 +224,17 @@ def test_a_variable_replaces_a_value_that_could_not_be_completed(tmp_path: Path)
             "2:23: models.transcriber: the provider of anthropic/x does not transcribe",
         ),
         ("version: 1\nmemory: {gc: true}\n", "memory.gc: unknown key"),
-        ("version: 1\nschedules: [{at: noon}]\n", "schedules: is not supported by this version"),
+        ("version: 1\nschedules: [{at: noon}]\n", "schedules[0].at: unknown key"),
+        (
+            SCHEDULED.replace("0 8 * * *", "0 25 * * *"),
+            "2:20: schedules[0].cron: '25' is no hour; write 0-23",
+        ),
+        (SCHEDULED.replace("0 8 * * *", "0 8 * * MON-FRY"), "did you mean FRI?"),
+        (SCHEDULED.replace("0 8 * * *", "daily"), "1 fields are no cron line; write five"),
+        (SCHEDULED.replace("0 8 * * *", "0 0 31 2 *"), "'31' is no day of the month"),
+        (SCHEDULED.replace("telegram:7", "7"), "schedules[0].to: '7' is not the id of a chat"),
+        (SCHEDULED.replace("telegram:1", "alice"), "schedules[0].as: 'alice' is not a stable id"),
+        (SCHEDULED.replace("say: hi", "timezone: Mars"), "'Mars' is not a time zone"),
         ("version: 1\nmodels: {default: gpt}\n", "2:19: models.default: 'gpt' is not a model"),
         ("version: 1\nmodels: {default: opnai/x}\n", "no provider 'opnai'; did you mean openai?"),
         ("version: 1\nmodels: {fallback: [demo, a/x]}\n", "2:27: models.fallback[1]: there is no"),

@@ -327,3 +327,14 @@ async def test_forget_takes_a_persons_own_skills_along(db: Database, tmp_path: P
         await it.ask("/forget everything")
         assert len(list((tmp_path / "data").rglob("morning.md"))) == 1
         assert "morning" not in (await it.ask("/skills"))[-1]
+
+
+async def test_a_group_that_nobody_vouches_for_has_no_skills(db: Database, tmp_path: Path) -> None:
+    """Its team has few tools and reads no files: a call there is no command, and nothing is named."""
+    groups = {"overrides": {"telegram:-5": {"lite": True}}}
+    async with house(db, tmp_path, "hi", rules=settings(groups=groups)) as it:
+        group = {"chat": "-5", "private": False}
+        assert "do not know" in (await it.ask("/checkup", **group))[-1]
+        await it.ask("/checkup AAPL", **group)
+        assert "check-up of" not in str(it.model.requests[0])
+        assert reminder(it.model.requests[0]) == ""
