@@ -22,9 +22,10 @@ _WORDS: Mapping[str, tuple[str, str]] = {
         "**{side} {symbol} {quantity}**，{kind}",
     ),
     "worth": (
-        "Worth about {notional} {currency} ({usd} USD) at the last close {price} of {date} ({source})",
-        "按 {date} 收盘价 {price}（{source}）约 {notional} {currency}（{usd} 美元）",
+        "Worth about {notional} {currency}{usd} at the last close {price} of {date} ({source})",
+        "按 {date} 收盘价 {price}（{source}）约 {notional} {currency}{usd}",
     ),
+    "in_usd": (" ({usd} USD)", "（{usd} 美元）"),
     "paper": ("Account {account}: play money", "账户 {account}：模拟资金"),
     "live": ("⚠️ Account {account}: REAL MONEY", "⚠️ 账户 {account}：真实资金"),
     "cash": (
@@ -64,6 +65,8 @@ def preview_text(checked: Checked, language: Language) -> str:
     """An order before it is placed. Cash and position are shown in private alone."""
     order, quote = checked.order, checked.quote
     kind = _say(order.kind, language, level=_number(order.level or 0.0))
+    foreign = quote.currency != "USD"
+    usd = _say("in_usd", language, usd=_number(checked.usd)) if foreign else ""
     lines = [
         _say(
             "order", language, side=_say(order.side, language), quantity=f"{order.quantity:g}",
@@ -71,7 +74,7 @@ def preview_text(checked: Checked, language: Language) -> str:
         ),
         _say(
             "worth", language, notional=_number(checked.notional), currency=quote.currency,
-            usd=_number(checked.usd), price=_number(quote.price), date=quote.date, source=quote.source,
+            usd=usd, price=_number(quote.price), date=quote.date, source=quote.source,
         ),
     ]  # fmt: skip
     if order.protect is not None:

@@ -6,6 +6,8 @@ from contextlib import AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from tests.contract.rigs.base import Rig, Shown
 from tests.contract.rigs.discord import DiscordRig
 from tests.contract.rigs.slack import SlackRig
@@ -41,12 +43,15 @@ RIGS: dict[str, type[Rig]] = {rig.name: rig for rig in (TelegramRig, SlackRig, D
 class Platforms:
     """A person at each platform, in a private chat with the one bot that runs there."""
 
-    def __init__(self, folder: Path, rigs: dict[str, Rig], model: AnthropicTwin | None) -> None:
+    def __init__(
+        self, folder: Path, rigs: dict[str, Rig], model: AnthropicTwin | None, preset: str = PRESET
+    ) -> None:
         self.rigs = rigs
         self.model = model
         self.plugin = Plugin(folder / "plugin")
+        self._preset = yaml.safe_load(preset)["name"]
         (folder / "presets").mkdir()
-        (folder / "presets" / "platforms.yaml").write_text(PRESET, "utf-8")
+        (folder / "presets" / f"{self._preset}.yaml").write_text(preset, "utf-8")
         env = environment(self.plugin.folder, SCENARIO_FOLDER=str(self.plugin.folder))
         self.gateway = Gateway(folder, self._settings(), env)
 
@@ -78,7 +83,7 @@ class Platforms:
             models = {"default": MODEL, "providers": {"anthropic": provider}}
         return {
             "version": 1,
-            "preset": "platforms" if self.model else "trading-desk",
+            "preset": self._preset if self.model else "trading-desk",
             "http": {"port": 0},
             "models": models,
             "channels": self._channels(),
@@ -150,13 +155,18 @@ class Platforms:
 
 
 @asynccontextmanager
-async def platforms(folder: Path, *, demo: bool = False) -> AsyncIterator[Platforms]:
-    """Three platforms and a gateway that is not started yet; `demo`: with the demo planner as its model."""
+async def platforms(
+    folder: Path, *, demo: bool = False, preset: str = PRESET
+) -> AsyncIterator[Platforms]:
+    """Three platforms and a gateway that is not started yet; `demo`: with the demo planner as its model.
+
+    `preset` is the text of the one that is used with the model twin.
+    """
     async with AsyncExitStack() as stack:
         rigs = {name: await stack.enter_async_context(kind()) for name, kind in RIGS.items()}
         model = None if demo else await stack.enter_async_context(AnthropicTwin())
         assert model is None or isinstance(model, AnthropicTwin)
-        made = Platforms(folder, rigs, model)
+        made = Platforms(folder, rigs, model, preset)
         try:
             yield made
         finally:
