@@ -98,6 +98,7 @@ class Runner:
                 "database": None,
                 "preset": self.preset,
                 "trading": self.settings.trading.rehearsed(),
+                "mcp": self.settings.mcp.idle(),
             }
             core = await build(self.settings.model_copy(update=own))
             try:

@@ -37,7 +37,7 @@ class McpHouse:
         }
         self._specs: dict[str, list[ToolSpec]] = {}
         self._registry: Registry | None = None
-        self.changed: Callable[[], Awaitable[None]] = _nobody
+        self.changed: Callable[[], Awaitable[object]] = _nobody
 
     async def start(self, seconds: float = START_S) -> None:
         """Connect to all servers, and wait for the first word of each, but no longer than `seconds`."""

@@ -87,6 +87,11 @@ class Mcp(Section):
         """The servers that are to be used, by name."""
         return {name: server for name, server in sorted(self.servers.items()) if server.enabled}
 
+    def idle(self) -> "Mcp":
+        """The same with all servers off: their names are known, and none is called."""
+        off = {name: s.model_copy(update={"enabled": False}) for name, s in self.servers.items()}
+        return self.model_copy(update={"servers": off})
+
 
 def plain(values: Mapping[str, Any]) -> dict[str, str]:
     """Environment or headers as they are sent."""

@@ -29,10 +29,12 @@ Name = Annotated[str, typer.Argument(help="Name of a preset.")]
 
 def loaded(settings: Settings, *paths: Path, schema_only: bool = False) -> "PresetSet":
     """The shipped presets, those of the settings' folder, and further files; the last one wins by name."""
+    from gateway.mcp_house import join_known
     from gateway.team_house import load_presets
     from gateway.toolbox import toolbox
 
-    return load_presets(settings, toolbox(), *paths, schema_only=schema_only)
+    tools = join_known(settings, toolbox())
+    return load_presets(settings, tools, *paths, schema_only=schema_only)
 
 
 @app.command("list")
