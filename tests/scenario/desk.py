@@ -1,5 +1,6 @@
 """The whole way at a desk as a script for a model twin: research, backtest, plan, order, portfolio, in two tongues."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -108,32 +109,37 @@ WALKS: dict[Language, Walk] = {
 }
 
 
-def script(walk: Walk) -> dict[str, list[Attempts]]:
-    """What the model says to each of the person's sentences (see ScriptBook.reply_to)."""
-    task = f"R: {walk.research.asks}"
+def script(walk: Walk, who: str = "") -> dict[str, list[Attempts]]:
+    """What the model says to each of the person's sentences (see ScriptBook.reply_to), which end with `who`."""
     unused = "never said"  # in its place stands the message that brings the task's result
-    return {
-        f"^{walk.research.asks[:12]}": [
-            Turn([say("…"), call("delegate_to_research", {"task": task})]),
+    turns: dict[Step, list[Attempts]] = {
+        walk.research: [
+            Turn([say("…"), call("delegate_to_research", {"task": f"R: {who}"})]),
             walk.research.answer,
         ],
-        "^R: " + walk.research.asks[:12]: [
-            Turn([call("analyze_stock", YEAR), call("chart", YEAR)]),
-            walk.research.answer,
-        ],
-        f"^{walk.backtest.asks[:12]}": [
+        walk.backtest: [
             Turn([call("run_backtest", CROSS)]),
             walk.backtest.answer,
             unused,
             walk.backtest.later,
         ],
-        f"^{walk.order.asks[:12]}": [
+        walk.order: [
             Turn([call("position_size", SIZE)]),
             Turn([call("place_order", ORDER)]),
             walk.order.answer,
         ],
-        f"^{walk.portfolio.asks[:12]}": [
-            Turn([call("portfolio", {})]),
-            walk.portfolio.answer,
-        ],
+        walk.portfolio: [Turn([call("portfolio", {})]), walk.portfolio.answer],
     }
+    looked = Turn([call("analyze_stock", YEAR), call("chart", YEAR)])
+    said = {f"^{re.escape(step.asks + who)}$": found for step, found in turns.items()}
+    return said | {f"^R: {who}$": [looked, walk.research.answer]}
+
+
+WARM: dict[str, list[Attempts]] = {
+    "^warm up": [
+        Turn([call("run_backtest", CROSS | {"symbols": ["AAPL"], "start": "2010"})]),
+        "It runs.",
+        "never said",
+        "It is warm.",
+    ]
+}

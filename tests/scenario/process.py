@@ -169,6 +169,12 @@ class Gateway:
         """Whether it has a process."""
         return self._process is not None
 
+    @property
+    def pid(self) -> int:
+        """The id of its process, which must run."""
+        assert self._process is not None, "it does not run"
+        return self._process.pid
+
     # What it left ------------------------------------------------------------------------------------------------
 
     @property
