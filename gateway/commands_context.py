@@ -6,9 +6,11 @@ from typing import TYPE_CHECKING
 from sqlalchemy import Connection, select
 
 from agent_core.assembly.report import Report, Section
+from agent_core.assembly.sections import runtime_note
 from agent_core.runtime.trace import COMPACTION, REQUEST
 from agent_core.storage.tables import Turn
 from agent_core.storage.traces import TraceEvent, traces_of_turn
+from agent_core.types import NewRow, RowKind, user
 from gateway.texts import has, say
 
 if TYPE_CHECKING:
@@ -21,6 +23,12 @@ TURNS = 5  # the newest ones, among which the last that called a model is looked
 def handlers() -> dict[str, Callable[[Connection, "Asked"], str]]:
     """The command of this file by name."""
     return {"why": _why}
+
+
+def compact_row(item_id: int, topic: str) -> NewRow:
+    """The first row of a turn that only compacts (CMP-30); no model sees it."""
+    note = user(runtime_note(f"compact: {topic}" if topic else "compact"))
+    return NewRow(RowKind.NOTE, note, str(item_id), {"hidden": True, "compact": topic})
 
 
 def _why(conn: Connection, asked: "Asked") -> str:

@@ -74,8 +74,7 @@ def load_folder(
             are not checked.
         redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
-        schema_only: pass over what this version does not enforce; nothing is made ready to run then, so that `teams`
-            stays empty.
+        schema_only: pass over what this version does not enforce; nothing is made ready to run then: no `teams`.
         reader: keeps what files came to for the next reading; None: all are read anew.
     """
     where = [paths] if isinstance(paths, Path) else list(paths)

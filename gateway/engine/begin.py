@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from sqlalchemy import Connection, select
 
-from agent_core.assembly.sections import author_line, own_words, runtime_note, situation
+from agent_core.assembly.sections import author_line, own_words, situation
 from agent_core.runtime.team import Team
 from agent_core.storage import sessions
 from agent_core.storage.statements import append_rows, load_rows, open_turn
@@ -26,6 +26,7 @@ from gateway import (
     task_rows,
     waiting,
 )
+from gateway.commands_context import compact_row
 from gateway.conversation import Lane
 from gateway.draft import Draft
 from gateway.engine import late
@@ -194,7 +195,7 @@ def _begin_new(
     if row is not None and again:
         row = replace(row, message=Message("user", (*row.message.blocks[:-1], *again)))
     if compacts:
-        row = compact_row(item, way.rest)
+        row = compact_row(item.id, way.rest)
     begun = _open(conn, lane, item, preset(lane), now, earlier, row, person)
     if found is not None:
         memory_signals.injected(conn, person.principal, found.meta.get("recalled", ()), now)
@@ -334,12 +335,6 @@ def _open(
         own_language=person.language,
         checkpoints=sessions.load_checkpoints(conn, lane.session_id) if earlier else (),
     )
-
-
-def compact_row(item: Item, topic: str) -> NewRow:
-    """The first row of a turn that only compacts (CMP-30); no model sees it."""
-    note = Message("user", (Text(runtime_note(f"compact: {topic}" if topic else "compact")),))
-    return NewRow(RowKind.NOTE, note, str(item.id), {"hidden": True, "compact": topic})
 
 
 def stop_asked(conn: Connection, conversation_id: str) -> bool:

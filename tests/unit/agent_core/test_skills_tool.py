@@ -17,7 +17,9 @@ from gateway.skill_house import SkillHouse
 REGISTRY = Registry(skill_tools(SkillHouse()))
 
 
-def context(language: str = "en", skills: Sequence[str] | None = None, owner: str = "telegram:1"):
+def context(
+    language: str = "en", skills: Sequence[str] | None = None, owner: str = "telegram:1"
+) -> ToolContext:
     allowed = None if skills is None else tuple(skills)
     return ToolContext(owner, "s", 1, "c1", language, SystemClock(), skills=allowed)  # type: ignore[arg-type]
 

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from agent_core.runtime.team import Team
 from gateway.db import Database
 from gateway.skill_house import SkillHouse
 from gateway.team_house import load_presets
@@ -20,7 +21,7 @@ agents:
 """
 
 
-def compiled(folder: Path, text: str):
+def compiled(folder: Path, text: str) -> Team:
     (folder / "desk.yaml").write_text(f"version: 1\nname: desk\n{text}")
     shared = frozenset(SkillHouse().shared)
     loaded = load_folder(folder, tools=TOOLS, skills=shared, shipped=False)
