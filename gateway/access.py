@@ -54,6 +54,15 @@ def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.date
     return Verdict(False, _pairing_code(conn, person, name, now))
 
 
+def is_allowed(conn: Connection, policy: Access, person: str) -> bool:
+    """Whether this person may talk to the bot now, as `judge` has it; changes nothing."""
+    row = conn.execute(_KNOWN, {"person": person}).first()
+    if row is not None:
+        return bool(row.access != "revoked")
+    listed = person in policy.operators or person in policy.allow
+    return listed or person.partition(":")[0] in LOCAL or policy.default == "allow"
+
+
 def _add(conn: Connection, person: str, name: str, now: dt.datetime) -> None:
     values = {
         "id": person,

@@ -26,6 +26,7 @@ from gateway.history import OwnHistory
 from gateway.intake import Intake
 from gateway.learning import Learning, learner, nobody, teachers
 from gateway.local_decisions import LocalDesk
+from gateway.mcp_house import McpHouse
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.notes import SessionNotes
 from gateway.orders import OrderDesk
@@ -46,6 +47,7 @@ from gateway.redact import Redactor
 from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
+from gateway.schedules import Schedules, runs_of, schedules_of
 from gateway.schema import open_database
 from gateway.sender import Sender
 from gateway.settings import Settings
@@ -78,6 +80,7 @@ class Core:
     intake: Intake
     channels: ChannelManager
     timer: Timer
+    schedules: Schedules
     expiry: Expiry
     desk: LocalDesk
     memory: Remembering
@@ -89,6 +92,7 @@ class Core:
     tasks: BackgroundTasks
     orders: OrderKeeper
     alerts: AlertKeeper
+    mcp: McpHouse
 
 
 async def build(settings: Settings) -> Core:
@@ -97,11 +101,13 @@ async def build(settings: Settings) -> Core:
     await asyncio.to_thread(use_fetched, settings)
     secret = settings.database
     url = url_of(secret.get_secret_value() if secret else None, settings.data_dir)
-    db = await open_database(url)
+    db, mcp = await open_database(url), McpHouse(settings)
     try:
         await db.lock_engine()
-        return _wire(settings, db)
+        await mcp.start()
+        return _wire(settings, db, mcp)
     except BaseException:
+        await mcp.stop()
         await db.close()
         raise
 
@@ -127,7 +133,7 @@ class _Base:
     alerts: AlertHouse
 
 
-def _base(settings: Settings, db: Database) -> _Base:
+def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
     clock = SystemClock()
     channels = ChannelManager()
     house = source_house(settings, clock, PriceCache(db))
@@ -135,6 +141,7 @@ def _base(settings: Settings, db: Database) -> _Base:
     recipes = recipes_of(settings)
     alerts = alert_house(settings, db, clock, house.prices)
     registry = toolbox(_equipment(settings, db, house, orders, recipes.skills, alerts))
+    mcp.join(registry)
     redactor, reader = Redactor(settings.secrets()), Reader()
     models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
     budgets = _budgets(settings, clock)
@@ -181,11 +188,11 @@ def _equipment(
     )
 
 
-def _wire(settings: Settings, db: Database) -> Core:
-    base = _base(settings, db)
+def _wire(settings: Settings, db: Database, mcp: McpHouse) -> Core:
+    base = _base(settings, db, mcp)
     clock, senders = base.clock, base.senders
     commands, presets = _commands(base), _watch(base)
-    timer = Timer(db, clock, senders, language=settings.locale.language)
+    timer = Timer(db, clock, senders, language=settings.locale.language, runs=runs_of(settings))
     asking, decisions = AskingLanes(), Decisions(settings.access, base.registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
     memory = _remembering(base)
@@ -197,6 +204,9 @@ def _wire(settings: Settings, db: Database) -> Core:
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
     base.orders.wake = keeper.wake
     base.alerts.reminders.wake = timer.wake
+    schedules = schedules_of(settings, db, clock, base.teams, base.channels, timer)
+    timer.start_turn, presets.on_change = engine.wake, schedules.changed
+    mcp.changed = presets.reload
     base.budgets.waiters.wake = base.tasks.wake = engine.wake
     intake = Intake(
         db,
@@ -222,6 +232,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         intake,
         base.channels,
         timer,
+        schedules,
         expiry,
         LocalDesk(db, clock, senders, engine, settings.access),
         memory,
@@ -233,6 +244,7 @@ def _wire(settings: Settings, db: Database) -> Core:
         base.tasks,
         keeper,
         base.alerts.keeper(senders),
+        mcp,
     )
 
 

@@ -24,11 +24,16 @@ async def _nobody(problems: Sequence[Problem]) -> None:
     del problems
 
 
+async def _nothing() -> None:
+    return None
+
+
 class PresetWatch:
     """Keeps a TeamHouse at what its files say.
 
     `read` loads the whole set and may block: it runs in a thread. `on_problems` is awaited with the errors that an edit
-    brought, first file and first line first; what it raises is logged. `swapped` is set after each reading, `watching`
+    brought, first file and first line first, and `on_change` after
+    teams have changed; what they raise is logged. `swapped` is set after each reading, `watching`
     once changes are seen.
     """
 
@@ -43,6 +48,7 @@ class PresetWatch:
         self._folder = folder
         self._read = read
         self.on_problems = on_problems
+        self.on_change: Callable[[], Awaitable[None]] = _nothing
         self.swapped = asyncio.Event()
         self._watch = FolderWatch("presets", folder, self.reload)
         self.watching = self._watch.watching
@@ -73,6 +79,11 @@ class PresetWatch:
         if swap.changed or swap.gone:
             names = {"changed": list(swap.changed), "gone": list(swap.gone)}
             log.info("presets_reloaded", extra={**names, "kept": list(swap.kept)})
+        if swap.changed or swap.gone:
+            try:
+                await self.on_change()
+            except Exception:  # what follows from presets must not end the watch
+                log.exception("presets_not_followed")
         if swap.problems:
             try:
                 await self.on_problems(swap.problems)

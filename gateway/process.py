@@ -39,6 +39,7 @@ async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], Non
     try:
         await _serve(core, settings, announce, stop, demo=demo)
     finally:
+        await core.mcp.stop()
         await core.models.close()
         await work.close()
         await core.db.close()
@@ -90,6 +91,7 @@ async def _serve(
         await keeper.stop()
         await core.orders.stop()
         await core.alerts.stop()
+        await core.schedules.stop()
         await core.timer.stop()
         await core.expiry.stop()
         await core.budgets.waiters.stop()
@@ -182,6 +184,7 @@ async def chat(
         await core.senders.start()
         await core.expiry.start()
         await core.engine.start()
+        await core.schedules.start()
         await core.timer.start()
         await core.orders.start()
         await core.alerts.start()
@@ -201,6 +204,7 @@ async def chat(
         await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
+        await core.mcp.stop()
         await core.models.close()
         await work.close()
         await core.db.close()

@@ -4,7 +4,7 @@ import re
 from dataclasses import dataclass
 from typing import Literal
 
-from channels.types import Kind
+from channels.types import OURS, Kind
 
 # These do not wait in the lane: they must work while a turn runs (DESIGN.md 3.3); who wants to be forgotten need not
 # wait for an answer first, and who waits for a pot may look what is in it.
@@ -44,8 +44,8 @@ class Route:
 
 def route(text: str, kind: Kind = Kind.MESSAGE) -> Route:
     """Route one message. `task` is the news of a background task, which is nobody's words (BGT-4)."""
-    if kind is Kind.TASK:
-        return Route("task", rest=text)
+    if kind in OURS:  # the words of a scheduled run are no command
+        return Route("task", rest=text) if kind is Kind.TASK else Route("turn")
     if kind in (Kind.BUTTON, Kind.FORM):
         name, _, rest = text.partition(":")
         return Route("button", name, rest)

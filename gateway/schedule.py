@@ -3,17 +3,18 @@
 The timer sleeps until the next due row; adding one wakes it. A due slot becomes an inbox row whose key names the slot,
 so it happens once, also across restarts and beside another engine; the same transaction puts the reminder into the
 outbox of the place it came from and takes the slot off the schedule. It is not a turn, and it does not wait for one.
-A reminder that was due while nobody ran is delivered at the start, with a note.
+A reminder that was due while nobody ran is delivered at the start, with a note. Runs by a cron line, which are turns,
+have rules of their own (schedule_runs.py).
 """
 
 import asyncio
 import datetime as dt
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from sqlalchemy import Connection, insert, select, update
+from sqlalchemy import Connection, Select, insert, select, update
 
 from agent_core.ports import Clock
 from channels.types import Author, Inbound, Kind
@@ -21,6 +22,7 @@ from gateway import conversation, inbox, outbox
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
+from gateway.schedule_runs import RUN, Runs, Ticked
 from gateway.sender import Sender
 from gateway.tables import InboxStatus, Schedule
 from gateway.texts import say
@@ -87,16 +89,18 @@ def cancel(conn: Connection, owner: str, schedule_id: int) -> bool:
     return done.first() is not None
 
 
-def next_due(conn: Connection) -> dt.datetime | None:
-    """When the next active row is due, or None."""
-    query = select(_SCHEDULE.c.next_at).where(_SCHEDULE.c.status == "active")
+def next_due(conn: Connection, kinds: Collection[str] = (REMINDER,)) -> dt.datetime | None:
+    """When the next active row of these kinds is due, or None."""
+    query = select(_SCHEDULE.c.next_at).where(
+        _SCHEDULE.c.status == "active", _SCHEDULE.c.kind.in_(kinds)
+    )
     found: dt.datetime | None = conn.execute(query.order_by(_SCHEDULE.c.next_at).limit(1)).scalar()
     return found
 
 
 def fire(conn: Connection, now: dt.datetime, language: str = "auto") -> list[tuple[int, Draft]]:
-    """Do everything that is due: once for each slot. Returns the outbox rows to hand to the senders."""
-    query = select(_SCHEDULE).where(_SCHEDULE.c.status == "active", _SCHEDULE.c.next_at <= now)
+    """Remind of everything that is due: once for each slot. Returns the outbox rows to hand to the senders."""
+    query = _due(REMINDER, now)
     letters = []
     for row in conn.execute(query.order_by(_SCHEDULE.c.next_at, _SCHEDULE.c.id)).all():
         letter = _remind(conn, row, now, language)
@@ -104,6 +108,18 @@ def fire(conn: Connection, now: dt.datetime, language: str = "auto") -> list[tup
         if letter is not None:
             letters.append(letter)
     return letters
+
+
+def run(conn: Connection, now: dt.datetime, runs: Runs) -> list[Ticked]:
+    """Start every scheduled run that is due: once for each slot."""
+    query = _due(RUN, now).order_by(_SCHEDULE.c.next_at, _SCHEDULE.c.id)
+    return [runs.tick(conn, row, now) for row in conn.execute(query).all()]
+
+
+def _due(kind: str, now: dt.datetime) -> Select[Any]:
+    return select(_SCHEDULE).where(
+        _SCHEDULE.c.status == "active", _SCHEDULE.c.kind == kind, _SCHEDULE.c.next_at <= now
+    )
 
 
 def _remind(conn: Connection, row: Any, now: dt.datetime, setting: str) -> tuple[int, Draft] | None:
@@ -138,7 +154,7 @@ def _words(row: Any, slot: dt.datetime, now: dt.datetime, language: Language) ->
 
 
 class Timer:
-    """The one task that waits for the next due row."""
+    """The one task that waits for the next due row. `runs`: the rules of scheduled runs; `start_turn` wakes a lane."""
 
     def __init__(
         self,
@@ -148,12 +164,15 @@ class Timer:
         *,
         language: str = "auto",
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        runs: Runs | None = None,
     ) -> None:
         self._db = db
         self._clock = clock
         self._senders = senders
         self._language = language
         self._sleep = sleep
+        self._runs = runs
+        self.start_turn: Callable[[str, str], None] = lambda *_: None
         self._changed = asyncio.Event()
         self._task: asyncio.Task[None] | None = None
 
@@ -184,7 +203,8 @@ class Timer:
 
     async def _tick(self) -> float | None:
         """Do what is due; seconds until the next row, None when there is none."""
-        due = await self._db.read(next_due)
+        kinds = (REMINDER, RUN) if self._runs else (REMINDER,)
+        due = await self._db.read(lambda conn: next_due(conn, kinds))
         if due is None:
             return None
         if (left := (due - self._clock.now()).total_seconds()) > 0:
@@ -192,7 +212,16 @@ class Timer:
         now = self._clock.now()
         for letter in await self._db.write(lambda conn: fire(conn, now, self._language)):
             self._senders.send(self._senders.letter(*letter))
+        if (runs := self._runs) is not None:
+            self._started(await self._db.write(lambda conn: run(conn, now, runs)))
         return 0.0
+
+    def _started(self, ticked: Sequence[Ticked]) -> None:
+        for one in ticked:
+            if one.wake is not None:
+                self.start_turn(*one.wake)
+            for letter in one.letters:
+                self._senders.send(self._senders.letter(*letter))
 
     async def _wait(self, seconds: float | None) -> None:
         changed = asyncio.create_task(self._changed.wait())

@@ -1,7 +1,7 @@
 """The settings: every key with its type, range and default. `load` is the only way in.
 
-Keys of features that this version does not have are accepted at their default only (`only`), so that nothing is
-configured that is not enforced. Secrets are `SecretStr`: printing settings never shows them.
+Nothing is configured that is not enforced: unknown keys are errors. Secrets are `SecretStr`: printing settings never
+shows them.
 """
 
 from collections.abc import Iterator, Mapping
@@ -33,7 +33,6 @@ from gateway.settings_fields import (
     chat_id,
     database_address,
     fault,
-    only,
     zone,
 )
 from gateway.settings_file import Source, collect
@@ -42,6 +41,7 @@ from gateway.settings_judge import judge
 from gateway.settings_mcp import Mcp
 from gateway.settings_models import Models
 from gateway.settings_retention import Retention
+from gateway.settings_schedules import Scheduled
 from gateway.settings_tools import Tools
 from gateway.settings_trading import LIVE, Trading
 from gateway.settings_yaml import Document
@@ -143,7 +143,7 @@ class Settings(Section):
     trading: Trading = Trading()
     tools: Tools = Tools()
     mcp: Mcp = Mcp()
-    schedules: Annotated[tuple[object, ...], only([])] = ()
+    schedules: tuple[Scheduled, ...] = ()
     engine: Engine = Engine()
 
     @model_validator(mode="after")

@@ -29,18 +29,6 @@ def fault(message: str, cure: str, key: str = "") -> PydanticCustomError:
     return PydanticCustomError("fault", "{message}", {"message": message, "cure": cure, "key": key})
 
 
-def only(default: object) -> BeforeValidator:
-    """Accept this value alone: the feature behind the key does not exist in this version."""
-
-    def check(value: object) -> object:
-        text = str(default).lower() if isinstance(default, bool) else default
-        if value in (default, text) or (default is None and value == ""):
-            return default
-        raise fault("is not supported by this version", "remove it")
-
-    return BeforeValidator(check)
-
-
 def _empty_is_none(value: object) -> object:
     return None if value == "" else value
 

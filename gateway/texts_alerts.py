@@ -36,6 +36,14 @@ TEXTS: dict[str, tuple[str, str]] = {
     "alert_removed": ("Alert {id} is removed.", "提醒 {id} 已删除。"),
     "alert_fired": ("🔔 **{text}**\n{so}\n\n_{more}_", "🔔 **{text}**\n{so}\n\n_{more}_"),
     "alert_over": ("Alert {id} is done.", "提醒 {id} 已完成。"),
+    "schedule_missed": (
+        "A scheduled run ({source}, {cron}) was left out: it was due on {at}, while the gateway did not run.",
+        "定时任务（{source}，{cron}）未执行：原定 {at}，当时网关没有运行。",
+    ),
+    "schedule_denied": (
+        "A scheduled run ({source}, {cron}) was left out: {person} is not allowed to use the bot.",
+        "定时任务（{source}，{cron}）未执行：{person} 无权使用本机器人。",
+    ),
     "alert_again": (
         "Alert {id} goes on; `/alert remove {id}` ends it.",
         "提醒 {id} 继续有效，`/alert remove {id}` 可删除。",

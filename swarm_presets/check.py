@@ -14,6 +14,7 @@ from swarm_presets.meaning_flow import flow_meaning
 from swarm_presets.meaning_inputs import input_meaning
 from swarm_presets.meaning_memory import memory_meaning
 from swarm_presets.meaning_money import idle_pots, money_meaning
+from swarm_presets.meaning_schedule import schedule_meaning
 from swarm_presets.meaning_skills import skill_meaning, unknown_skills
 from swarm_presets.meaning_words import word_meaning
 from swarm_presets.positions import Leaf, Mapping, at
@@ -26,11 +27,13 @@ from swarm_presets.references import (
     unknown_sources,
     unknown_tools,
 )
+from swarm_presets.servers import unknown_servers
 
 
 def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     """All findings about a resolved preset. `complete` is False when its parents are not all known."""
     unknown = [*unknown_tools(tree, known), *unknown_sources(tree, known)]
+    yield from unknown_servers(tree, known.servers)
     unknown += unknown_skills(tree, known)
     yield from unknown
     yield from unknown_inputs(tree)
@@ -45,6 +48,7 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
     if not is_abstract(tree):
         places = {(p.file, p.line, p.column) for p in unknown}
         yield from memory_meaning(tree)
+        yield from schedule_meaning(tree)
         yield from idle_pots(tree)
         yield from (p for p in meaning(tree) if (p.file, p.line, p.column) not in places)
         later = (*word_meaning(tree), *skill_meaning(tree))

@@ -20,7 +20,7 @@ from agent_core.runtime.team import (
     Status,
     Team,
 )
-from swarm_presets import compile_flow, prompts
+from swarm_presets import compile_flow, compile_schedule, prompts
 from swarm_presets.aliases import Aliases
 from swarm_presets.consent import ruled
 from swarm_presets.expectations import require
@@ -93,6 +93,7 @@ def compile_team(tree: Mapping) -> Team:
         models=models.uses(),
         data=_data(preset.data),
         scenes=scenes(preset.scenes),
+        timed=compile_schedule.timed(preset.schedule, preset.inputs),
     )
     return ruled(team, preset.approvals)
 

@@ -45,6 +45,8 @@ from gateway.redact import Redactor
 from gateway.remembering import Remembering
 from gateway.runner import TurnRunner
 from gateway.schedule import Timer
+from gateway.schedule_plan import plans
+from gateway.schedules import Schedules, runs_of
 from gateway.sender import Sender
 from gateway.settings import Settings
 from gateway.task_commands import Panel
@@ -154,6 +156,16 @@ class House:
             self.senders,
             language=self.settings.locale.language,
             sleep=nap or self.clock.sleep,
+            runs=runs_of(self.settings),
+        )
+        self.schedules = Schedules(
+            db,
+            self.clock,
+            runs_of(self.settings),
+            lambda: plans(self.settings, self.teams),
+            lambda: [(self.channel.name, self.channel.account)],
+            self._connected,
+            self.timer.wake,
         )
         desk = AlertDesk(db, self.clock, prices or Sources([BundledSource()], self.clock))
         self.alerts = AlertKeeper(
@@ -238,6 +250,7 @@ class House:
             self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
         )
         self.budgets.waiters.wake = self.tasks.wake = self.engine.wake
+        self.timer.start_turn = self.engine.wake
         self.intake = Intake(
             db,
             self.clock,
@@ -261,6 +274,9 @@ class House:
 
     async def _teachers(self) -> tuple[Model, Model] | None:
         return (self.teacher, self.teacher) if self.teacher else None
+
+    async def _connected(self) -> None:
+        """The only bot always is."""
 
     async def _nap(self, seconds: float) -> None:
         """A sleep that is over when `later` has moved the clock as far."""
@@ -306,6 +322,7 @@ class House:
         await self.senders.start()
         await self.expiry.start()
         await self.engine.start()
+        await self.schedules.start()
         await self.timer.start()
         await self.alerts.start()
         await self.tasks.start()
@@ -314,6 +331,7 @@ class House:
         return self
 
     async def __aexit__(self, *_: object) -> None:
+        await self.schedules.stop()
         await self.timer.stop()
         await self.alerts.stop()
         await self.expiry.stop()

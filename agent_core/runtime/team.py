@@ -195,6 +195,20 @@ class DataRules:
 
 
 @dataclass(frozen=True, slots=True)
+class Timed:
+    """A run at set times: a cron line of five fields, the chat where it runs, and the words that begin it.
+
+    `timezone` "" is the installation's; `person` is for whom it runs, "" whose private chat it is.
+    """
+
+    cron: str
+    chat: str
+    words: str
+    timezone: str = ""
+    person: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class ModelUse:
     """A model by its plain name, at a price of the preset's own (None: as the price table has it)."""
 
@@ -233,6 +247,7 @@ class Team:
     models: dict[str, tuple[ModelUse, ...]] = field(default_factory=dict)
     data: DataRules = field(default_factory=DataRules)
     scenes: tuple[Scene, ...] = ()
+    timed: tuple[Timed, ...] = ()
     source: str = field(default="", repr=False, compare=False)
 
     def plain_models(self, word: str) -> tuple[str, ...]:

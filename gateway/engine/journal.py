@@ -18,7 +18,7 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
-from channels.types import Kind, Step
+from channels.types import OURS, Step
 from gateway import inbox, outbox, waiting
 from gateway.clean_rows import clean_artifacts, clean_blob, clean_row, clean_steps
 from gateway.decided import cancel_questions
@@ -193,7 +193,7 @@ class TurnJournal(SessionJournal):
     def _steerable(self, items: Sequence[inbox.Item]) -> list[inbox.Item]:
         taken: list[inbox.Item] = []
         for item in items:
-            if item.author != self._author or item.kind is Kind.TASK:
+            if item.author != self._author or item.kind in OURS:
                 continue  # other people's rows are turns of their own, and the news of tasks are no words (BGT-4)
             is_own_turn = route(item.text, item.kind).to != "turn" or self._calls(item.text)
             if self._is_backlog(item) or is_own_turn:
