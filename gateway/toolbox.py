@@ -16,6 +16,7 @@ from agent_core.tools.ask import ask_tools
 from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.calendar import calendar_tools
 from agent_core.tools.chart import chart_tools
+from agent_core.tools.decision import decision_tools
 from agent_core.tools.fundamentals import fundamentals_tools
 from agent_core.tools.history import History, history_tools
 from agent_core.tools.indicators import indicator_tools
@@ -83,6 +84,7 @@ def toolbox(given: Equipment | None = None) -> Registry:
             *report_tools(
                 has.sources, Shelf(has.book, has.orders.books, has.orders.rates, invented)
             ),
+            *decision_tools(has.sources, has.book, has.orders.books),
             *profile_tools(has.sources, has.profiles),
             *calendar_tools(),
             *fundamentals_tools(has.reports),

@@ -61,7 +61,7 @@ def latin_glyphs() -> frozenset[int]:
     """The code points that both Latin faces have."""
     from fontTools.ttLib import TTFont
 
-    regular, bold = (frozenset(TTFont(file).getBestCmap()) for file in latin_files())
+    regular, bold = (frozenset(TTFont(file).getBestCmap() or ()) for file in latin_files())
     return regular & bold
 
 

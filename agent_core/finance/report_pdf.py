@@ -147,13 +147,14 @@ class _Pages:
         self, text: str, size: float, *, bold: bool = False, faint: bool = False, right: bool = False,
         hang: float = 0.0, after: float = 6.0,
     ) -> Any:  # fmt: skip
+        from reportlab.lib.colors import HexColor
         from reportlab.lib.styles import ParagraphStyle
         from reportlab.platypus import Paragraph as Flow
 
         font = self._font(text, bold=bold)
         style = ParagraphStyle(
             "text", fontName=font, fontSize=size, leading=size * 1.4, spaceAfter=after, alignment=2 if right else 0,
-            textColor=_COLOURS.faint if faint else _COLOURS.ink, leftIndent=hang, firstLineIndent=-hang,
+            textColor=HexColor(_COLOURS.faint if faint else _COLOURS.ink), leftIndent=hang, firstLineIndent=-hang,
             wordWrap="CJK" if font == HAN else "LTR", splitLongWords=1,
         )  # fmt: skip
         return Flow(escape(unbroken(text), quote=False), style)
