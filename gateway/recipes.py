@@ -92,6 +92,8 @@ class Recipes:
         """How a skill or a template is called."""
         call = self.called(f"/{name}", owner)
         argument = spoken(call.recipe.arguments, language) if call is not None else ""
+        if call is not None and isinstance(call.recipe, Template) and not argument:
+            argument = "; ".join(f"{one.name} = …" for one in call.recipe.fields)
         return f"`/{name}`" + (f" + {argument}" if argument else "")
 
     def _shared(self) -> Sequence[Skill | Template]:

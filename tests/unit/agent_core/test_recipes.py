@@ -135,6 +135,16 @@ def test_shipped_skills_stand_in_both_languages_and_name_tools_that_exist() -> N
         assert spoken_of <= names
 
 
+def test_what_the_page_about_skills_shows_can_be_read(tmp_path: Path) -> None:
+    page = (Path(__file__).parents[3] / "deploy" / "skills.md").read_text("utf-8")
+    skill, template = (block.partition("```")[0] for block in page.split("```markdown\n")[1:])
+    found, faults = read(tmp_path, example=skill)
+    assert (list(found), faults) == (["earnings"], [])
+    made, faults = templates_of(tmp_path / "templates", template)
+    assert faults == []
+    assert [f.kind for f in made["brief"].fields] == ["symbol", "choice", "date", "number"]
+
+
 # Templates ----------------------------------------------------------------------------------------
 
 BRIEF = """---
@@ -150,6 +160,7 @@ Brief on {symbol} over {horizon}, {risk} % since {since}. {user_input} {other}
 
 
 def templates_of(folder: Path, text: str) -> tuple[dict[str, templates.Template], list[Fault]]:
+    folder.mkdir(exist_ok=True)
     (folder / "brief.md").write_text(text, "utf-8")
     faults: list[Fault] = []
     return templates.read(folder, faults), faults

@@ -1,6 +1,7 @@
 """Skills in chat: named in the prompt, called by their command, bounded by the preset (SKL-1 … SKL-4)."""
 
 import asyncio
+import re
 from pathlib import Path
 
 from agent_core.models.scripted import Answer
@@ -241,6 +242,7 @@ async def test_skills_and_templates_are_listed_with_the_commands(
         menu = [name for name, _ in it.commands.menu("zh")]
         assert menu[-6:] == ["backtest", "checkup", "report", "screen", "strategy", "brief"]
         assert len(menu) == len(set(menu)) <= 100
+        assert all(re.fullmatch("[a-z][a-z0-9_]{0,31}", name) for name in menu)  # Telegram
 
 
 async def test_a_name_of_the_gateways_own_is_no_skills_command(
