@@ -61,8 +61,11 @@ def latin_glyphs() -> frozenset[int]:
     """The code points that both Latin faces have."""
     from fontTools.ttLib import TTFont
 
-    regular, bold = (frozenset(TTFont(file).getBestCmap() or ()) for file in latin_files())
-    return regular & bold
+    found = []
+    for file in latin_files():
+        with TTFont(file) as font:
+            found.append(frozenset(font.getBestCmap() or ()))
+    return frozenset.intersection(*found)
 
 
 def is_latin(text: str) -> bool:
@@ -83,9 +86,9 @@ def han_subset(texts: Iterable[str], also: str = "") -> bytes | None:
     wanted += also
     font = _han()
     glyphs = set(font.getBestCmap() or ()) if font else set()
-    lacking = [char for char in wanted if ord(char) not in glyphs and (font or not is_latin(char))]
+    lacking = {char for char in wanted if ord(char) not in glyphs}
     if font is None or lacking:
-        raise NoGlyphs("".join(lacking[:SHOWN]))
+        raise NoGlyphs("".join(sorted(lacking, key=lambda char: (is_latin(char), char))[:SHOWN]))
     return _cut(font, wanted)
 
 
@@ -103,11 +106,12 @@ def face(file: Path, family: str) -> "TTFont | None":
     """The face of a family in a file of one or several; None where its outlines are of no use here."""
     from fontTools.ttLib import TTCollection, TTFont
 
+    data = io.BytesIO(file.read_bytes())  # read by parts later on, when nobody would close a file
     if file.suffix.lower() in {".ttc", ".otc"}:
-        faces = TTCollection(file, lazy=True).fonts
+        faces = TTCollection(data, lazy=True).fonts
         font = next((f for f in faces if f["name"].getBestFamilyName() == family), faces[0])
     else:
-        font = TTFont(file, lazy=True)
+        font = TTFont(data, lazy=True)
     return font if "glyf" in font or "CFF " in font else None
 
 
