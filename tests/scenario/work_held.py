@@ -29,3 +29,11 @@ def hold(worker: int) -> None:
 def release(worker: int) -> None:
     """It goes on."""
     os.kill(worker, signal.SIGCONT)
+
+
+def alive(worker: int) -> bool:
+    """Whether it runs; one that has ended and that nobody has asked about does not."""
+    try:
+        return "Z" not in Path(f"/proc/{worker}/stat").read_text().rpartition(")")[2].split()[0]
+    except OSError:
+        return False
