@@ -26,6 +26,8 @@ _SESSION = Session.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 PRIVATE = "private"
+# In place of a turn: a call beside all conversations, of a person by themselves (`swarmgate mcp`).
+BESIDE = -1
 LOOKED_AT = 400  # ranked rows that are read, at most, to find those of a time or a source
 BATCH = 40
 
@@ -40,6 +42,8 @@ class Where:
 
 def where_of(conn: Connection, turn_id: int) -> Where | None:
     """Where a turn runs; None for one that is not known."""
+    if turn_id == BESIDE:
+        return Where(PRIVATE, "")
     query = (
         select(_CONVERSATION.c.id, _CONVERSATION.c.private, _CONVERSATION.c.session_id)
         .join(_INBOX, _INBOX.c.conversation_id == _CONVERSATION.c.id)

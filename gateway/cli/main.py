@@ -10,6 +10,7 @@ from gateway.cli import (
     check,
     discord_invite,
     init,
+    mcp,
     memory,
     models,
     outbox,
@@ -42,6 +43,7 @@ app.add_typer(portfolio.app, name="portfolio")
 app.add_typer(symbols.app, name="symbols")
 app.command("check")(check.check)
 app.command("init")(init.init)
+app.command("mcp")(mcp.mcp)
 app.command("discord-invite")(discord_invite.discord_invite)
 app.command("slack-manifest")(slack_manifest.slack_manifest)
 
