@@ -1,6 +1,6 @@
 """What a resolved preset is held against: references, then meaning, then what this version enforces.
 
-Codes SW104, SW2xx, SW3xx, SW4xx (warnings) and SW501. What an earlier stage found wrong is unknown here: nothing is
+Codes SW104, SW2xx, SW3xx, and SW4xx (warnings). What an earlier stage found wrong is unknown here: nothing is
 concluded from it. The last stage counts for running alone, and speaks once nothing else is wrong.
 """
 
@@ -8,7 +8,6 @@ from collections.abc import Iterator
 
 from swarm_presets.cautions import cautions
 from swarm_presets.consent import consent_meaning
-from swarm_presets.enforced import not_enforced
 from swarm_presets.meaning import meaning
 from swarm_presets.meaning_flow import flow_meaning
 from swarm_presets.meaning_inputs import input_meaning
@@ -55,11 +54,10 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
         yield from (p for p in later if (p.file, p.line, p.column) not in places)
 
 
-def last_stage(tree: Mapping, known: Known, *, schema_only: bool) -> Iterator[Problem]:
-    """About a preset without any error: cautions, and what keeps this version from running it."""
+def last_stage(tree: Mapping, known: Known) -> Iterator[Problem]:
+    """About a preset without any error: cautions."""
     if not is_abstract(tree):
         yield from cautions(tree, known)
-        yield from () if schema_only else not_enforced(tree)
 
 
 def is_abstract(tree: Mapping) -> bool:
