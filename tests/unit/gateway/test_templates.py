@@ -11,7 +11,7 @@ from gateway.db import Database
 from tests.harness import agent, team
 from tests.house import House, on_sqlite
 from tests.unit.gateway.asking import question, settled
-from tests.unit.gateway.recipe_house import house, recipes, words, write
+from tests.unit.gateway.recipe_house import beside, house, recipes, words, write
 
 BRIEF = """---
 description: A brief
@@ -205,3 +205,20 @@ async def test_a_template_calls_no_tool_by_itself(db: Database, tmp_path: Path) 
         await it.quiet()
         assert [t.name for t in it.model.requests[0].tools] == ["echo"]
         assert it.tools.calls == []
+
+
+@on_sqlite
+async def test_an_answer_that_comes_late_is_told_in_a_turn_of_its_own(
+    db: Database, tmp_path: Path
+) -> None:
+    """The person went on with something else meanwhile: nothing of what was filled in is lost."""
+    write(tmp_path, "templates", "brief", TRADE)
+    async with house(db, tmp_path, "checked", "noted") as it:
+        await it.say("/brief")
+        await it.quiet()
+        await it.ask("/checkup MSFT")
+        assert await it.one("select status from question") == "parked"
+        await fill(it, 1, symbol="AAPL", since="2024-01-02", why="x")
+        assert "symbol = AAPL; since = 2024-01-02; why = x" in beside(it.model.requests[1])
+        assert "noted" in it.channel.texts("1")
+        await settled(it)
