@@ -12,10 +12,12 @@ from agent_core.models.demo_ask import Ask, Errand, Language, Want, language_of
 from agent_core.models.demo_facts import DEMO_LINE, Facts
 from agent_core.models.demo_plan import next_action
 from agent_core.models.demo_report import report
-from agent_core.models.demo_turn import Outcome, Turn
+from agent_core.models.demo_turn import Outcome, Turn, fields_of
 from agent_core.models.demo_words import ACTIONS, STATUSES, TEXTS, Key, say
 
 HANDED = "Results of other agents:"  # begins what a sub-agent gets of others' results
+_NAMED = re.compile(r"\*\*[a-z][\w-]*\*\*")
+_HANDED = frozenset(texts["handed"] for texts in TEXTS.values())
 _HEAD = re.compile(r"\[([a-z][\w-]*): [a-z_]+\]")
 MAX_WHY = 300  # characters of an error that are quoted
 _SAID: dict[Want, Key] = {Want.HELP: "help", Want.THANKS: "thanks"}
@@ -58,8 +60,16 @@ def _once(sections: Sequence[str]) -> Iterator[str]:
         paragraphs = section.split("\n\n")
         new = [words for words in paragraphs if words not in told]
         told.update(paragraphs)
-        if new:
-            yield "\n\n".join(new)
+        kept = [words for at, words in enumerate(new) if not _heads_nothing(new, at)]
+        if set(kept) - _HANDED:
+            yield "\n\n".join(kept)
+
+
+def _heads_nothing(paragraphs: Sequence[str], at: int) -> bool:
+    """Whether it is an agent's name with nothing under it any more."""
+    if not _NAMED.fullmatch(paragraphs[at]):
+        return False
+    return at + 1 == len(paragraphs) or _NAMED.fullmatch(paragraphs[at + 1]) is not None
 
 
 def _handed_over(turn: Turn, language: Language) -> str:
@@ -70,10 +80,23 @@ def _handed_over(turn: Turn, language: Language) -> str:
             facts.take_line(line)
         elif head := _HEAD.fullmatch(line.strip()):
             kept.append(f"\n**{head[1]}**\n")
+        elif fields := fields_of(line) if line.startswith("{") else {}:
+            kept += [f"- {words}" for words in _texts(fields)]
         elif line.strip() not in DISCLAIMERS:
             kept.append(line)
     body = re.sub(r"\n{3,}", "\n\n", "\n".join(kept)).strip()
     return f"{body}\n\n{_last_line(language, facts)}"
+
+
+def _texts(fields: Mapping[str, Any]) -> Iterator[str]:
+    """The lines of a result in a form: its texts, and what has a name with it."""
+    for name, value in fields.items():
+        listed = value if isinstance(value, list) else [value]
+        for one in listed:
+            if isinstance(one, Mapping):
+                yield ", ".join(f"{key} {part}" for key, part in one.items())
+            elif one is not None and not isinstance(one, list):
+                yield str(one) if isinstance(value, list) else f"{name}: {one}"
 
 
 def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:

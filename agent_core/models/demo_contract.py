@@ -183,8 +183,7 @@ class _Filler:
         if name.lower() in SOURCES:
             return self.known.sources
         if name.lower() in SYMBOLS:
-            found = (str(r["symbol"]) for r in self.known.results if r.get("symbol"))
-            return list(dict.fromkeys(found))
+            return list(dict.fromkeys(self.known.symbols))
         return None
 
     def _string(self, schema: Schema, name: str, place: Any) -> str:

@@ -57,6 +57,15 @@ class Known:
                     _add(sources, name.strip())
         return cls(lines + [h for h in handed if h not in lines], results, sources, language, most)
 
+    @property
+    def symbols(self) -> Iterator[str]:
+        """The symbols that results are about, or that they list, in order."""
+        for result in self.results:
+            lists = (value for value in result.values() if isinstance(value, list))
+            for row in (result, *(row for rows in lists for row in rows)):
+                if isinstance(row, Mapping) and row.get("symbol"):
+                    yield str(row["symbol"])
+
     def line(self, pattern: re.Pattern[str] | None = None) -> str | None:
         """The next line, each given once; or the first that the pattern finds, given before or not."""
         for line in self.lines:

@@ -46,8 +46,11 @@ def plan(asks: Sequence[Ask], turn: Turn, offered: frozenset[str]) -> Plan:
     if turn.closed:
         return Plan(known, ())
     wanted: dict[str, Call] = {}
-    steps = _after_plan if _planned(turn, offered) else _calls
-    asked = (call for ask in known for call in steps(ask, turn, offered))
+    if _planned(turn, offered):
+        known = tuple(replace(ask, errand=None, without="") for ask in known)
+        asked = (call for ask in known if ask.on_prices for call in _charts(ask))
+    else:
+        asked = (call for ask in known for call in _calls(ask, turn, offered))
     for call in chain(asked, trades(turn)):
         if call.name in offered and not turn.made(call):
             wanted.setdefault(call.key, call)
@@ -150,16 +153,13 @@ def _calls(ask: Ask, turn: Turn, offered: frozenset[str]) -> Iterator[Call]:
 
 
 def _planned(turn: Turn, offered: frozenset[str]) -> bool:
-    """Whether a fixed plan has delegated, and no model: then nobody here can."""
-    return any(o.call.agent and o.call.name not in offered for o in turn.outcomes)
-
-
-def _after_plan(ask: Ask, turn: Turn, offered: frozenset[str]) -> Iterator[Call]:
-    """The figures are there: charts alone, or what is asked for where no part of the plan brought anything."""
-    if not any(next_action(o) in {"use_result", "use_partial"} for o in turn.outcomes):
-        yield from _calls(ask, turn, offered)
-    elif ask.on_prices:
-        yield from _charts(ask)
+    """Whether a fixed plan has delegated and brought something: then nobody here can delegate, and charts are left."""
+    return any(
+        o.call.agent
+        and o.call.name not in offered
+        and next_action(o) in {"use_result", "use_partial"}
+        for o in turn.outcomes
+    )
 
 
 def _which(ask: Ask, turn: Turn) -> Iterator[Call]:
