@@ -265,11 +265,11 @@ class Decisions:
 
 def _changed(spec: ToolSpec, before: dict[str, Any], fields: Fields) -> dict[str, Any]:
     """The arguments with what a person typed in."""
-    properties: Any = spec.parameters.get("properties", {})
+    known = spec.arguments.model_fields
     args = dict(before)
     for name, text in fields:
-        is_text = (
-            isinstance(args.get(name), str) or properties.get(name, {}).get("type") == "string"
+        is_text = isinstance(args.get(name), str) or (
+            name in known and known[name].annotation is str
         )
         value = value_of(text)
         args[name] = text if is_text and not isinstance(value, str) else value

@@ -47,16 +47,15 @@ def analysis_tools(sources: Sources) -> list[ToolSpec]:
     async def analyze_stock(
         ctx: ToolContext, symbol: str, start: str | None = None, end: str | None = None
     ) -> ToolOutput:
-        """Technical analysis of one symbol at the end of a window, computed from its prices.
+        """Technical analysis of one symbol at the end of a window.
 
-        Trend with its reason, moving averages, RSI, MACD, Bollinger bands, ATR, maximum drawdown (positive percent),
-        yearly volatility, support and resistance levels (nearest first), volume, and a phase after Wyckoff, which is a
-        heuristic: say so. Without dates: the last 12 months.
+        Trend, averages, RSI, MACD, Bollinger bands, ATR, drawdown (positive percent), yearly volatility, support and
+        resistance, volume, Wyckoff phase (a heuristic: say so). Without dates: the last 12 months.
 
         Args:
-            symbol: Code or name in English or Chinese, such as AAPL or 苹果.
-            start: First day, YYYY-MM-DD. A year, quarter or month alone (2012, 2012-Q1, 2012-03) is that whole period.
-            end: Last day, YYYY-MM-DD, or a year or month, which is taken to its end.
+            symbol: Code or name, also Chinese.
+            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Last day, likewise.
         """
         found = await series.load(sources, ctx, symbol, start, end)
         result = await asyncio.to_thread(analyze, found.window, found.history)

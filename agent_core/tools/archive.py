@@ -21,14 +21,11 @@ def archive_tools() -> list[ToolSpec]:
         ref: Annotated[str, Field(min_length=1, max_length=300)],
         offset: Annotated[int, Field(ge=0)] = 0,
     ) -> ToolOutput:
-        """Read back something of this conversation that is shown shortened, cleared or condensed.
-
-        Marks such as `[cleared ref=r17]`, `ref=r3-r40` or `ref=b0123…` name what was there. Long texts come in pages.
-        What is read back is as old as its row, and no more reliable than when it was new.
+        """Read back what is shown shortened, cleared or condensed, such as `[cleared ref=r17]`.
 
         Args:
-            ref: The reference, such as r17 (one message or result), r3-r40 (a range) or b0123456789abcdef.
-            offset: Where to go on, as the page before said; 0 for the beginning.
+            ref: Such as r17, r3-r40 (a range) or b0123456789abcdef.
+            offset: Where to go on, as the page before said.
         """
         found = None
         if ctx.archive is not None:

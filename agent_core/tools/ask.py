@@ -37,12 +37,10 @@ def ask_tools() -> list[ToolSpec]:
     ) -> ToolOutput:
         """Ask the person one question and wait for the answer.
 
-        Use it when the request cannot be carried out without a choice that only the person can make.
-        It is no way to get consent: tools that need an approval ask for it by themselves.
+        Use it for a choice that only the person can make. It gives no consent: tools that need a yes ask by themselves.
 
         Args:
-            question: One short question, in the person's language.
-            options: What to choose from, as buttons; empty for an answer in the person's own words.
+            options: Buttons to choose from; none: own words.
         """
         del ctx, question, options
         raise ToolFailure("Nobody can be asked here. Go on without, and say what you assumed.")

@@ -84,22 +84,19 @@ def backtest_tools(sources: Sources, book: Portfolio | None = None) -> list[Tool
     ) -> ToolOutput:
         """Backtest a strategy: signals at the close, fills at the next open. Give strategy or rules.
 
-        rules: {"entry": C, "exit": C, "short_entry": C, "short_exit": C, "stop_loss_pct", "take_profit_pct",
-        "trailing_stop_pct", "fraction" (of equity, 0..1)}. C is {"gt"|"lt"|"crosses_above"|"crosses_below": [X, X]},
-        {"all"|"any": [C, ...]} or {"not": C}. X is a number, close, open, high, low, volume, or sma(20), ema(20),
-        rsi(14), macd(12,26,9).line|signal|histogram, boll(20,2).upper|middle|lower, atr(14), donchian(20).upper|lower,
-        roc(10), stoch(14,3).k|d; [1] behind it is one bar ago.
+        rules (JSON): entry, exit, short_entry, short_exit: C; stop_loss_pct, take_profit_pct, trailing_stop_pct,
+        fraction (of equity, 0..1). C: {gt|lt|crosses_above|crosses_below: [X, X]}, {all|any: [C, ...]}, {not: C}. X: a
+        number, close, open, high, low, volume, sma(20) (so ema, rsi, atr, roc), macd(12,26,9).line|signal|histogram,
+        boll(20,2).upper|middle|lower, donchian(20).upper|lower, stoch(14,3).k|d; [1] behind it: a bar ago.
 
         Args:
-            symbols: Codes or names.
-            params: Of the strategy: fast, slow, signal, period, lower, upper, width, entry, exit, threshold, as it has
-                them; short=true to go short too; and the four fields at the end of rules.
-            start: First day, YYYY-MM-DD, or a year, quarter or month. Without dates the last 12 months.
-            end: Last day.
-            weighting: equal parts of the equity, or fixed (each may take `fraction` of it).
-            warmup: false computes indicators from the window alone.
-            walk_forward: Share of days in sample, such as 0.7; both parts are reported.
-            benchmark: Symbol to hold instead; by default the symbols themselves.
+            params: Its own of fast, slow, signal, period, lower, upper, width, entry, exit, threshold; short=true;
+                those of rules behind C.
+            start: As elsewhere; without dates the last 12 months.
+            weighting: fixed: each may take `fraction`.
+            warmup: false: indicators see the window alone.
+            walk_forward: Share in sample, such as 0.7.
+            benchmark: Held instead; default: the symbols.
         """
         how = _rules(strategy, params, rules)
         terms = Terms(

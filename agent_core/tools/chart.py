@@ -44,20 +44,18 @@ def chart_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
         compare: list[str] | None = None,
         currency: str | None = None,
     ) -> ToolOutput:
-        """Draw a chart and show it to the person: prices with lines over them and volume, or several symbols compared.
+        """Draw a chart for the person: prices with lines and volume, or several symbols compared.
 
-        The picture is sent to the person together with your answer; you see only this note. Without dates: the last
-        12 months.
+        It comes with your answer; you see a note. Without dates: the last 12 months.
 
         Args:
-            symbol: Code or name in English or Chinese, such as GOOG or 谷歌.
-            start: First day, YYYY-MM-DD. A year, quarter or month alone (2012, 2012-Q1, 2012-03) is that whole period.
-            end: Last day, YYYY-MM-DD, or a year or month, which is taken to its end.
-            kind: price; or rsi, macd or full to add these indicators below.
-            theme: Colours of the picture.
-            overlays: Up to 4 of sma, ema, boll, donchian, vwap, with a period if wanted: ema20. Default: sma20, sma50.
-            compare: Up to 5 further symbols: draws the change of each in percent since the first common day instead.
-            currency: ISO code to convert prices into, by the ECB reference rate of each day.
+            symbol: Code or name.
+            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Last day, likewise.
+            kind: Which indicators to add below; full has both.
+            overlays: Up to 4 of sma, ema, boll, donchian, vwap, with a period: ema20.
+            compare: Up to 5 further symbols: draws changes in percent instead.
+            currency: Convert prices into this one (ISO code).
         """
         if compare and (overlays is not None or kind != "price"):
             raise ToolFailure(

@@ -74,14 +74,11 @@ def history_tools(history: History | None = None) -> list[ToolSpec]:
     ) -> ToolOutput:
         """Search this person's own past conversations, in English or Chinese.
 
-        Use it when the person refers to something said before that is not in view: "what did we decide about…", 上次.
-        Results have a date, a session and a ref. Prices in them are old: ask the market tools for present ones.
+        Use it when the person refers to something said before that is not in view (上次). Prices in it are old.
 
         Args:
-            query: What to look for, as words.
-            source: chats: what is still in view of its conversation; archive: what was condensed; all: both.
-            days: Only the last so many days.
-            limit: How many messages at most.
+            source: archive: what was condensed; chats: the rest.
+            days: Only the last so many.
         """
         if history is None:
             raise ToolFailure(OFF)

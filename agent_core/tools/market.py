@@ -27,12 +27,10 @@ def market_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]
 def _search(sources: Sources) -> ToolSpec:
     @tool(title={"en": "Symbol search", "zh": "证券搜索"}, timeout=10, deterministic=True)
     async def search_stock_by_name(ctx: ToolContext, query: str) -> ToolOutput:
-        """Find the code of a share, fund or crypto pair by its name or code, in English or Chinese.
-
-        Says for each match whether prices are available. Sector words such as "tech" or 白酒 are not symbols.
+        """Find the code of a share, fund or crypto pair, and whether it has prices. Sectors (白酒) are no symbols.
 
         Args:
-            query: A name or code, such as Google, 苹果 or 600519.
+            query: A name or code, in English or Chinese.
         """
         found = table.search(query, MAX_MATCHES)
         matches = [
@@ -83,17 +81,17 @@ def _history(sources: Sources, rates: Rates) -> ToolSpec:
         interval: Literal["day", "week", "month"] | None = None,
         currency: str | None = None,
     ) -> ToolOutput:
-        """Prices of one symbol over a window: first and last close, change, high, low, average volume, and bars.
+        """Prices of one symbol over a window: closes, change, high, low, average volume, bars.
 
-        change_pct goes from the first to the last close of the window; change_from_previous_close_pct starts at the
-        close before the window, which is how yearly returns are usually quoted. Without dates: the last 12 months.
+        change_pct: first to last close. change_from_previous_close_pct: from the close before the window, as yearly
+        returns are usually quoted. Without dates: the last 12 months.
 
         Args:
-            symbol: Code or name in English or Chinese, such as GOOG or 谷歌.
-            start: First day, YYYY-MM-DD. A year, quarter or month alone (2012, 2012-Q1, 2012-03) is that whole period.
-            end: Last day, YYYY-MM-DD, or a year or month, which is taken to its end.
-            interval: Length of a bar; chosen by the length of the window when left out.
-            currency: ISO code to convert prices into, by the ECB reference rate of each day.
+            symbol: Code or name, also Chinese.
+            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Last day, likewise.
+            interval: Of a bar; chosen by the window when left out.
+            currency: Convert prices into this one (ISO code).
         """
         found = await series.load(sources, ctx, symbol, start, end)
         bars = await several.converted(rates, found.window, currency)
@@ -161,12 +159,12 @@ def _rows(bars: Bars, interval: Interval) -> dict[str, object]:
 def _overview(sources: Sources) -> ToolSpec:
     @tool(title={"en": "Market overview", "zh": "市场概览"}, timeout=30)
     async def get_market_overview(ctx: ToolContext, symbols: list[str] | None = None) -> ToolOutput:
-        """Last close, day change and returns over 1 month, 3 months and 1 year of several symbols side by side.
+        """Last close, day change and returns over 1 and 3 months and 1 year of several symbols.
 
-        Without symbols: the first 12 with data. Returns are null where the data is too short.
+        Without symbols: the first 12 with data. null: too short.
 
         Args:
-            symbols: Codes or names in English or Chinese, at most 12.
+            symbols: Codes or names, at most 12.
         """
         if symbols and len(symbols) > MAX_OVERVIEW:
             raise ToolFailure(

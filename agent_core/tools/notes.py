@@ -40,16 +40,16 @@ def notes_tools() -> list[ToolSpec]:
         symbols: Annotated[list[str] | None, Field(max_length=SYMBOLS)] = None,
         valid_until: dt.date | None = None,
     ) -> ToolOutput:
-        """Note something that the person wants to be known in later conversations.
+        """Note what the person wants to be known in later conversations.
 
-        For what the person says about how they think and act: a view, a plan, a rule. Use the person's own words. Never
-        for prices, holdings, trades, results of tools, or what a page or somebody else says; never for secrets.
+        Use the person's own words. Never for prices, holdings, trades, results, secrets, or what a page or somebody
+        else says.
 
         Args:
-            text: One sentence in the person's words.
-            kind: view (an opinion), plan (something intended), rule (a standing limit or taboo of the person).
-            symbols: Codes or names that it is about; those that the text names are found by themselves.
-            valid_until: Last day on which it holds, YYYY-MM-DD; left out for no end.
+            text: One sentence.
+            kind: view (an opinion), plan (an intent), rule (a limit or taboo).
+            symbols: What it is about, if the text does not name it.
+            valid_until: Last day on which it holds.
         """
         end = None if valid_until is None else _end(valid_until, ctx.clock.now())
         note = NewNote(text.strip(), kind, _codes(text, symbols or []), end)

@@ -56,14 +56,11 @@ def portfolio_tools(
     ) -> ToolOutput:
         """The person's own positions, cash, gains, open orders, last trades, a chart (view); or the risks (diagnose).
 
-        diagnose: concentration, volatility, drawdown, correlation, beta. Play money is never added to own money.
-
         Args:
-            mode: view or diagnose.
             account: Only this account.
-            currency: The currency of the totals.
-            benchmark: A symbol to measure beta against.
-            share_here: In a group only: show it to everybody here. Its owner is asked.
+            currency: Of the totals.
+            benchmark: For beta.
+            share_here: In a group only: show it to all; its owner is asked.
         """
         if books is None or sources is None or rates is None:
             raise ToolFailure(OFF)

@@ -24,8 +24,7 @@ def skill_tools(skills: Skills | None) -> list[ToolSpec]:
         """Load the instructions of a skill, then follow them with the tools that you have.
 
         Args:
-            name: The skill's name.
-            user_input: What it is to be used on, in the person's words.
+            user_input: What to use it on, in the person's words.
         """
         if skills is None:
             raise ToolFailure("There are no skills in this installation.")

@@ -286,9 +286,21 @@ def _arguments(
 
 
 def _clean(schema: dict[str, Any]) -> dict[str, Any]:
-    """Without pydantic's titles, which cost tokens and say nothing."""
+    """Without what costs tokens and says nothing, since every call is checked.
+
+    That is: pydantic's titles, whether further fields are allowed, the null of a parameter that may be left out, and
+    defaults that are empty, 0 or false.
+    """
     if isinstance(schema.get("title"), str):
         schema = {k: v for k, v in schema.items() if k != "title"}
+    if isinstance(schema.get("additionalProperties"), bool):
+        schema = {k: v for k, v in schema.items() if k != "additionalProperties"}
+    if schema.get("default", "") is None:
+        kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
+        if len(kinds) == 1:
+            schema = {**kinds[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
+    if not schema.get("default", True):
+        schema = {k: v for k, v in schema.items() if k != "default"}
     return {k: _clean_value(k, v) for k, v in schema.items()}
 
 

@@ -8,9 +8,10 @@ import pytest
 from agent_core.ports import ModelRequest
 from agent_core.types import encode
 from gateway.db import Database
+from gateway.recipes import recipes_of
 from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
-from tests.house import House, on_sqlite
+from tests.house import House, on_sqlite, settings
 
 KB = 1024
 
@@ -31,10 +32,12 @@ def size(request: ModelRequest) -> int:
 async def test_hello_stays_under_12_kb(db: Database, words: str, preset: str) -> None:
     registry = toolbox()
     team = load_folder(tools=registry.names).teams[preset]
-    async with House(db, ["Hello!"], the_team=team) as it:
+    recipes = recipes_of(settings())
+    async with House(db, ["Hello!"], the_team=team, recipes=recipes) as it:
         it.turns.services = replace(it.turns.services, registry=registry)
         await it.ask(words)
         (request,) = it.model.requests
+    assert "- backtest: " in request.system, "the skills that come with the package are named"
     assert {tool.name for tool in request.tools} == set(team.supervisor.tools)
     print(f"{preset}: {size(request)} bytes")
     assert size(request) < 12 * KB
