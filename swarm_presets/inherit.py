@@ -11,8 +11,9 @@ from swarm_presets.positions import Entry, Leaf, Listing, Mapping, Node, Unknown
 from swarm_presets.problems import Problem, problem, suggest
 
 APPENDED = frozenset({"approvals", "sealed"})
-# What a preset says about itself; a parent's title or description would be wrong on its child.
-OWN_KEYS = frozenset({"version", "name", "title", "description", "extends", "abstract"})
+# What a preset says about itself; a parent's title or description would be wrong on its child, and its schedule would
+# run both.
+OWN_KEYS = frozenset({"version", "name", "title", "description", "extends", "abstract", "schedule"})
 
 
 def inherited(parent: Mapping) -> Mapping:

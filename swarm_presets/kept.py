@@ -20,7 +20,7 @@ def restore(source: str, digest: str, known: Known) -> Team | None:
     whole = json.loads(source)
     prompts: dict[str, str] = whole["prompts"]
     tree = _tree(whole["source"], prompts)
-    found = [*check(tree, known, complete=True), *last_stage(tree, known, schema_only=False)]
+    found = [*check(tree, known, complete=True), *last_stage(tree, known)]
     if any(problem.severity == "error" for problem in found):
         return None
     try:

@@ -74,7 +74,7 @@ def load_folder(
             are not checked.
         redact: masks secrets in a text; without it no secret is looked for.
         shipped: whether the presets that come with the package are part of the set.
-        schema_only: pass over what this version does not enforce; nothing is made ready to run then: no `teams`.
+        schema_only: only check: nothing is made ready to run then, so that `teams` stays empty.
         reader: keeps what files came to for the next reading; None: all are read anew.
     """
     where = [paths] if isinstance(paths, Path) else list(paths)
@@ -143,7 +143,7 @@ class _Desk:
         own = secret_meaning(document.tree, self.known)
         problems = [*document.problems, *resolved.problems, *later, *own]
         if not _wrong(problems):
-            problems += last_stage(resolved.tree, self.known, schema_only=self.outside.schema_only)
+            problems += last_stage(resolved.tree, self.known)
         if _wrong(problems):
             return _Wrong(problems)
         runs = not is_abstract(resolved.tree) and not self.outside.schema_only

@@ -2,7 +2,7 @@
 
 Every key may be left out, except `version` and `name`: a child takes the rest from its parents. What a whole preset
 needs is checked after inheritance (`meaning.py`). `null` removes what is inherited. Unknown keys are errors at
-every depth; a text is never taken for a number. What the runtime does not enforce yet is in `enforced.py`.
+every depth; a text is never taken for a number.
 """
 
 import json

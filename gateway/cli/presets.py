@@ -60,10 +60,6 @@ def validate(
         typer.Argument(help="Files or folders; default: everything the gateway would load."),
     ] = None,
     form: Annotated[Form, typer.Option("--format", help="How findings are printed.")] = "text",
-    schema_only: Annotated[
-        bool,
-        typer.Option("--schema-only", help="Pass over keys that this version does not enforce."),
-    ] = False,
     as_json: Json = False,
     config: Config = None,
 ) -> None:
@@ -73,7 +69,7 @@ def validate(
         for path in files or ():
             if not path.exists():
                 raise OperatorError([Problem("there is no such file or folder", file=str(path))])
-        presets = loaded(settings_for(config), *(files or ()), schema_only=schema_only)
+        presets = loaded(settings_for(config), *(files or ()))
         asked = _asked(files or [])
         found = [p for p in presets.problems if not files or p.path in asked]
         _print(found, "json" if as_json else form, ", ".join(_names(presets)))

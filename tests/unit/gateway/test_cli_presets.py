@@ -34,13 +34,6 @@ def test_findings_come_as_text_json_sarif_and_github(swarmgate: Command) -> None
     assert said.count("\n") == 1
 
 
-def test_what_is_not_enforced_is_an_error_unless_only_the_schema_counts(swarmgate: Command) -> None:
-    write(MINE + 'schedule: [{cron: "30 9 * * 1-5", chat: "telegram:1"}]\n')
-    assert "SW501" in swarmgate("presets", "validate", code=1)
-    assert "fine: mine" in swarmgate("presets", "validate", "--schema-only")
-    assert "mine" not in [r["id"] for r in swarmgate.json("presets", "list", code=1)[:-1]]
-
-
 def test_a_warning_is_told_and_is_no_failure(swarmgate: Command) -> None:
     write("version: 1\nname: mine\nsupervisor: {prompt: Use get_market_history., tools: [chart]}\n")
     said = swarmgate("presets", "validate")
