@@ -238,9 +238,9 @@ def _risk(language: Language, one: Facts) -> Section:
     rows = [
         ("Volatility, a year", "年化波动率", share(one.volatility_pct)),
         ("Maximum drawdown", "最大回撤", share(one.drawdown_pct)),
-        ("Value at risk, one day, 95 %", "单日 VaR（95%）", share(one.var_95)),
-        ("Value at risk, one day, 99 %", "单日 VaR（99%）", share(one.var_99)),
-        ("Expected shortfall, one day, 95 %", "单日预期损失（95%）", share(one.shortfall_95)),
+        ("95 % VaR, one day", "95% VaR（单日）", share(one.var_95)),
+        ("99 % VaR, one day", "99% VaR（单日）", share(one.var_99)),
+        ("Mean loss beyond the 95 % VaR", "超出 95% VaR 时的平均损失", share(one.shortfall_95)),
     ]
     blocks = (Paragraph(words.risk(language, one)), _table(language, rows))
     return Section("风险" if language == "zh" else "Risk", blocks, LABELS[language]["logic"])
