@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 SESSION = "mcp"
 NOBODY = "mcp"  # the owner where no person is named; nothing is stored under it
+LAST_NEWS_S = 1.0  # for progress that is still to be handed on when the tool has ended
 FILE_BYTES = 8 * 2**20
 INSTRUCTIONS = (
     "Tools for market research over daily prices. Every figure states its source, its day and its currency; "
@@ -97,11 +98,14 @@ class ToolServer:
         args: dict[str, Any],
         consent: Consent | None,
     ) -> ToolOutput:
-        news: asyncio.Queue[tuple[float, str]] = asyncio.Queue()
+        news: asyncio.Queue[tuple[float, str] | None] = asyncio.Queue()
         teller = asyncio.create_task(_tell(ctx, news))
         try:
             async with asyncio.timeout(None if math.isinf(spec.timeout) else spec.timeout):
-                return await spec.call(self._context(ctx, consent, news), args)
+                output = await spec.call(self._context(ctx, consent, news), args)
+            news.put_nowait(None)
+            await asyncio.wait([teller], timeout=LAST_NEWS_S)
+            return output
         finally:
             teller.cancel()
             await asyncio.gather(teller, return_exceptions=True)
@@ -110,7 +114,7 @@ class ToolServer:
         self,
         ctx: "ServerRequestContext[Any]",
         consent: Consent | None,
-        news: "asyncio.Queue[tuple[float, str]] | None" = None,
+        news: "asyncio.Queue[tuple[float, str] | None] | None" = None,
     ) -> ToolContext:
         def tell(detail: str, progress: float | None = None) -> None:
             if news is not None:
@@ -128,11 +132,13 @@ class ToolServer:
         )
 
 
-async def _tell(ctx: "ServerRequestContext[Any]", news: "asyncio.Queue[tuple[float, str]]") -> None:
+async def _tell(
+    ctx: "ServerRequestContext[Any]", news: "asyncio.Queue[tuple[float, str] | None]"
+) -> None:
     """Hand progress on; the protocol wants it to grow."""
     last = -1.0
-    while True:
-        share, detail = await news.get()
+    while (item := await news.get()) is not None:
+        share, detail = item
         if share > last:
             last = share
             await ctx.session.report_progress(share, 1.0, detail)
