@@ -185,7 +185,7 @@ async def test_own_records_are_told_with_date_and_level_in_a_private_chat_alone(
     await book.put("telegram:2", _event("decision", "bob on GOOG", "2026-01-03"))
     await book.put("telegram:1", Alert("GOOG above 800", NOW, "GOOG"))
     await book.put("telegram:1", Alert("GOOG was above 700", NOW, "GOOG", state="done"))
-    made = await run(spec(Shelf(book, Books())), PLAIN)  # type: ignore[arg-type]
+    made = await run(spec(Shelf(book, Books())), PLAIN)
     own = text(made).split("## Your own records")[1].split("##")[0]
     rows = [line for line in own.splitlines() if line.startswith("| 20")]
     assert rows == [
@@ -196,9 +196,9 @@ async def test_own_records_are_told_with_date_and_level_in_a_private_chat_alone(
     assert fields(made)["credibility"] == "emotional view", (
         "the least credible part decides for all"
     )
-    group = await run(spec(Shelf(book, Books(place=False))), PLAIN)  # type: ignore[arg-type]
+    group = await run(spec(Shelf(book, Books(place=False))), PLAIN)
     assert "guru" not in text(group) + group.content
-    early = await run(spec(Shelf(book, Books())), PLAIN, as_of="2026-01-02")  # type: ignore[arg-type]
+    early = await run(spec(Shelf(book, Books())), PLAIN, as_of="2026-01-02")
     assert "guru" not in text(early)
     assert "hold until 750" in text(early)
 
@@ -209,7 +209,7 @@ async def test_a_report_is_kept_with_an_event_and_renews_profiles() -> None:
     await book.put(
         "telegram:1", Profile("GOOG", "old", NOW, signal="buy on 2012-01-03", source="x")
     )
-    made = await run(spec(Shelf(book)))  # type: ignore[arg-type]
+    made = await run(spec(Shelf(book)))
     assert fields(made)["kept"]
     (report,) = book.of(Report)
     assert (report.title, report.codes, report.at) == (
