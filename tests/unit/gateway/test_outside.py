@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from aiohttp import web
 
 from agent_core.models.scripted import Answer
 from agent_core.tools.registry import Registry
@@ -100,6 +101,29 @@ async def test_what_a_page_demands_is_not_done(db: Database, tmp_path: Path) -> 
             assert any("person has not said this" in text for text in said)
             assert sum("Denied by the person" in text for text in said) == 2
             assert not (tmp_path / "workspaces").exists() or not list(tmp_path.rglob("plan.md"))
+
+
+@on_sqlite
+async def test_a_page_that_leads_to_the_cloud_s_own_address_is_not_followed(
+    db: Database, tmp_path: Path
+) -> None:
+    """The address is judged again at each step of a redirect; the model is told in one line."""
+
+    async def elsewhere(_: web.Request) -> web.Response:
+        return web.Response(status=302, headers={"Location": "http://169.254.169.254/latest/"})
+
+    async with site(elsewhere) as it_leads:
+        script = [use("f1", "web_fetch", url=it_leads.url("/news")), "I could not read it."]
+        it = House(db, script, the_team=TEAM)
+        equipped(it, db, tmp_path, guard=it_leads.guard)
+        async with it:
+            await it.ask("what does that page say?")
+            [seen] = results(it.model.requests[1])
+            assert "169.254.169.254" in seen
+            assert "link-local" in seen
+            assert "\n" not in seen
+            assert it_leads.paths == ["/news"]
+            assert it.channel.texts("1") == ["I could not read it."]
 
 
 @on_sqlite
