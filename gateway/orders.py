@@ -3,6 +3,9 @@
 An order goes through two transactions. The first holds the kill switch, judges the limits, and stores the order with
 its step in the audit; only then does the broker hear of it, by the order's key; the second books what the broker said.
 An order that a crash leaves in between is "sending": the next look asks the broker what it knows of the key.
+
+One word with a broker about an order at a time, and none is handed over that was taken back meanwhile: so a switch that
+is thrown while an order is on its way finds it at the broker, or keeps it here.
 """
 
 import asyncio
@@ -11,6 +14,7 @@ import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from weakref import WeakValueDictionary
 
 from sqlalchemy import Connection
 
@@ -21,7 +25,7 @@ from agent_core.finance.risk_limits import Limits
 from agent_core.finance.sources.source import NoData
 from agent_core.ports import Clock
 from agent_core.storage import orders as rows
-from agent_core.trading import LIVE, PAPER, Mode, NewOrder, Order, Report
+from agent_core.trading import LIVE, PAPER, UNDONE, Mode, NewOrder, Order, Report
 from gateway import halt, orders_book, orders_check
 from gateway.db import Database, settled
 from gateway.orders_book import Start
@@ -30,6 +34,10 @@ from gateway.orders_check import Marks
 log = logging.getLogger(__name__)
 LOST_AFTER = dt.timedelta(minutes=10)
 LOST = "the broker never had it"
+GONE = "{broker} tells no more of it; look there, and cancel or book it by hand"
+FORGOTTEN = "its person was forgotten before it was handed over"
+ON_ITS_WAY = "order {id} may be on its way to {broker}, which does not have it yet; try again in {minutes} minutes"
+NO_ANSWER = "order {id} was not cancelled: {why}; try again"
 NO_LIVE = {
     "settings": "live orders are off; an operator sets trading.live and a broker in the settings",
     "preset": "this preset places no live orders: it has no approval rule for place_order with `mode: live`",
@@ -53,6 +61,7 @@ class OrderDesk:
     start: Start = field(default_factory=Start)
     halt_file: Path | None = None
     wake: Callable[[], None] = lambda: None
+    _talks: WeakValueDictionary[int, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     # Placing ------------------------------------------------------------------------------------------------------
 
@@ -98,15 +107,43 @@ class OrderDesk:
         stored, is_new = await self.db.write(work)
         if not is_new:
             return stored
-        return await self._hand_over(stored, broker, as_of)
+        after = stored
+        try:
+            after = await self._hand_over(stored, broker, as_of)
+        finally:
+            if after.status in UNDONE:  # also where the call was cancelled
+                self.wake()
+        return after
 
     async def _hand_over(self, order: Order, broker: Broker, as_of: dt.date | None) -> Order:
         try:
-            report = await broker.submit(order, as_of)
+            async with self._talk(order):
+                return await self._submit(order, broker, as_of)
         except BrokerError as e:
             log.warning("order_unclear", extra={"order": order.id, "reason": str(e)})
             return replace(order, note=str(e))
-        return await self._book(order, report)
+
+    def _talk(self, order: Order) -> asyncio.Lock:
+        """Held while a broker is asked about an order."""
+        return self._talks.setdefault(order.id, asyncio.Lock())
+
+    async def _submit(self, order: Order, broker: Broker, as_of: dt.date | None = None) -> Order:
+        """Hand an order over, unless it is over or nothing may be ordered by now."""
+
+        def begin(conn: Connection) -> Order | None:
+            stopped = halt.why(conn, self.halt_file)
+            found = rows.find(conn, order.owner, order.id)
+            if found is None:
+                return replace(order, status="cancelled", note=FORGOTTEN)
+            if stopped and found.status in UNDONE:
+                back = Report("cancelled", note=halt.STOPPED)
+                return orders_book.book(conn, found, back, self.clock.now(), halted=stopped)
+            return None if found.status in UNDONE else found
+
+        over = await self.db.write(begin)
+        if over is not None:
+            return over
+        return await self._book(order, await broker.submit(order, as_of))
 
     def _addressed(
         self, order: NewOrder, permit: Permit, as_of: dt.date | None
@@ -174,7 +211,14 @@ class OrderDesk:
             raise OrderRefused(f"you have no order {order_id}; portfolio lists the open ones")
         if order.status not in {"sending", "open"}:
             raise OrderRefused(f"order {order_id} is {order.status} already")
-        return await self._take_back(order)
+        try:
+            after = await self._take_back(order)
+        except BrokerError as e:
+            raise OrderRefused(NO_ANSWER.format(id=order_id, why=e)) from e
+        if after.status == "sending":
+            minutes = f"{LOST_AFTER.total_seconds() / 60:.0f}"
+            raise OrderRefused(ON_ITS_WAY.format(id=order_id, broker=order.broker, minutes=minutes))
+        return after
 
     async def orders(self, owner: str, limit: int = 20) -> Sequence[Order]:
         """See Desk."""
@@ -209,18 +253,31 @@ class OrderDesk:
 
     async def _look(self, order: Order) -> Order:
         broker = self._broker_of(order)
-        report = await broker.look(order)
-        if report.status == "sending":
-            if (
-                order.parent and not order.broker_ref
-            ):  # a protecting order: made here, so it is handed over here
-                report = await broker.submit(order)
-            elif self.clock.now() - order.placed_at > LOST_AFTER:
-                report = Report("refused", note=LOST)
-        return await self._book(order, report)
+        async with self._talk(order):
+            report = await broker.look(order)
+            if report.status == "sending":
+                if order.broker_ref:  # it had it: what became of it is not known here
+                    report = Report("open", note=GONE.format(broker=order.broker))
+                elif order.parent:  # a protecting order: made here, so it is handed over here
+                    return await self._submit(order, broker)
+                elif self._is_lost(order):
+                    report = Report("refused", note=LOST)
+            return await self._book(order, report)
 
     async def _take_back(self, order: Order) -> Order:
-        return await self._book(order, await self._broker_of(order).cancel(order))
+        """Cancel at the broker. What may still be on its way there stays "sending", and is taken back later."""
+        async with self._talk(order):
+            report = await self._broker_of(order).cancel(order)
+            if report.status == "sending":
+                if order.broker_ref:
+                    report = Report("open", note=GONE.format(broker=order.broker))
+                elif self._is_lost(order):
+                    report = Report("cancelled", note=LOST)
+            return await self._book(order, report)
+
+    def _is_lost(self, order: Order) -> bool:
+        """Whether an order that its broker does not have can no longer be on its way there."""
+        return self.clock.now() - order.placed_at > LOST_AFTER
 
     def _broker_of(self, order: Order) -> Broker:
         found = self.brokers.get(order.mode)

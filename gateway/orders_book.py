@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from agent_core.book import Event, Holding
+from agent_core.finance.portfolio import SMALLEST, Moved, moved
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit as audit
 from agent_core.storage import portfolio
 from agent_core.trading import PAPER, Cash, Order, Report, Trade
 from gateway import halt
 
-SMALLEST = 1e-9
 NO_CASH = "the account had {have:,.2f} {currency} and {need:,.2f} were needed when it was filled"
 NO_SHARES = "the account had {have:g} {symbol} and {need:g} were to be sold when it was filled"
 PROTECTED = "protects order {id}"
@@ -98,12 +98,11 @@ def _settle(conn: Connection, order: Order, now: dt.datetime) -> None:
     price, day = order.fill_price or 0.0, order.filled_on or now.date()
     paid = order.quantity * price
     held = holding_of(conn, order.owner, order.account, order.symbol)
-    if order.side == "buy":
-        amount, realised = -(paid + order.fee), 0.0
-    else:
-        cost = held.cost if held else price
-        amount, realised = paid - order.fee, (price - cost) * order.quantity - order.fee
-    _position(conn, order, held, paid, now)
+    sign = 1 if order.side == "buy" else -1
+    amount = -sign * paid - order.fee
+    have, cost = (held.quantity, held.cost) if held else (0.0, 0.0)
+    after = moved(have, cost, sign * order.quantity, price, order.fee)
+    _position(conn, order, held, after, now)
     if order.broker == PAPER or rows.has_account(conn, order.owner, order.account):
         have = amount_of(conn, order.owner, order.account, order.currency)
         rows.set_cash(conn, order.owner, Cash(order.account, order.currency, have + amount))
@@ -118,7 +117,7 @@ def _settle(conn: Connection, order: Order, now: dt.datetime) -> None:
         quantity=order.quantity,
         price=price,
         fee=order.fee,
-        realised=realised,
+        realised=after.realised,
         source=order.broker,
         order_id=order.id,
     )
@@ -130,22 +129,17 @@ def _settle(conn: Connection, order: Order, now: dt.datetime) -> None:
 
 
 def _position(
-    conn: Connection, order: Order, held: Holding | None, paid: float, now: dt.datetime
+    conn: Connection, order: Order, held: Holding | None, after: Moved, now: dt.datetime
 ) -> None:
-    """The position after a fill; the average cost has the fees of purchases in it."""
-    have, cost = (held.quantity, held.cost) if held else (0.0, 0.0)
-    if order.side == "buy":
-        quantity = have + order.quantity
-        cost = (have * cost + paid + order.fee) / quantity
-    else:
-        quantity = have - order.quantity
-    if held is not None and abs(quantity) <= SMALLEST:
-        portfolio.remove(conn, order.owner, Holding, held.id)
+    """The position after a fill; a real broker may let it go below 0."""
+    if after.quantity == 0:
+        if held is not None:
+            portfolio.remove(conn, order.owner, Holding, held.id)
         return
     fresh = held or Holding(
         order.symbol, 0.0, 0.0, now, currency=order.currency, account=order.account
     )
-    changed = replace(fresh, quantity=quantity, cost=cost, updated_at=now)
+    changed = replace(fresh, quantity=after.quantity, cost=after.cost, updated_at=now)
     portfolio.put(conn, order.owner, changed)
 
 

@@ -1,6 +1,7 @@
 """Whether an order may be placed, as a book and the settings stand: judged in the transaction that would store it."""
 
 import datetime as dt
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -9,13 +10,13 @@ from sqlalchemy import Connection
 from agent_core.book import Holding
 from agent_core.finance import risk_limits
 from agent_core.finance.orders import Checked, OrderRefused
-from agent_core.finance.portfolio import net_usd
+from agent_core.finance.portfolio import SMALLEST, net_usd
 from agent_core.finance.risk_limits import Limits, Standing
 from agent_core.storage import orders as rows
 from agent_core.storage import portfolio
 from agent_core.trading import PAPER, Cash, NewOrder, Order, Quote
 from gateway.history import PRIVATE, scope_of_turn
-from gateway.orders_book import SMALLEST, Start
+from gateway.orders_book import Start
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +95,12 @@ def _without_share(limits: Limits) -> Limits:
 
 
 def _sensible(order: NewOrder, quote: Quote) -> None:
-    """A stop on the wrong side of the market would be filled at once, which nobody means by it."""
+    """No limit holds by a price that is none. A stop on the wrong side of the market would be filled at once."""
     stop, last = order.stop_price, quote.price
+    if not 0 < last < math.inf:
+        raise OrderRefused(
+            f"not placed: {quote.source} gives {last:g} as the price of {order.symbol} on {quote.date}, which is none"
+        )
     if order.kind == "stop" and stop is not None:
         if order.side == "buy" and stop <= last:
             raise OrderRefused(

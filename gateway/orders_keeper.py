@@ -1,4 +1,4 @@
-"""Looks after open orders: at the start, four times a day while there are any, and when it is woken.
+"""Looks after open orders: at the start, when one is left open, four times a day while there are any, and when woken.
 
 A bar of a day can come at any hour of ours, as markets close around the clock; an order waits for it without anybody
 asking. A fill that nobody was waiting for is told in the person's private conversation, once.
@@ -19,7 +19,7 @@ from gateway import conversation, links, outbox
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
-from gateway.orders import OrderDesk
+from gateway.orders import LOST_AFTER, OrderDesk
 from gateway.sender import Sender
 from gateway.texts import say
 
@@ -66,12 +66,19 @@ class OrderKeeper:
             self._changed.clear()
             try:
                 await self.look()
-                waits = bool(await self.db.read(lambda conn: rows.undone(conn, limit=1)))
-                until = LOOK_S if waits else None
+                until = self._pause(await self.db.read(rows.undone))
             except Exception:  # the database is away; orders are looked after when it is back
                 log.exception("orders_wait")
                 until = RETRY_S
             await self._wait(until)
+
+    def _pause(self, undone: Sequence[Order]) -> float | None:
+        """Seconds to the next look. What may be on its way to a broker is asked for soon."""
+        if not undone:
+            return None
+        since = self.desk.clock.now() - 2 * LOST_AFTER
+        sent = any(o.status == "sending" and o.placed_at > since for o in undone)
+        return RETRY_S if sent else LOOK_S
 
     async def look(self) -> None:
         """Look at all open orders, and tell of what was filled."""

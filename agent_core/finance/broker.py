@@ -35,7 +35,10 @@ class Broker(Protocol):
         ...
 
     async def cancel(self, order: Order) -> Report:
-        """Take an order back; how it stands then: it may have been filled before. Raises BrokerError."""
+        """Take an order back; how it stands then: it may have been filled before. Raises BrokerError.
+
+        "sending" where the broker has none of this key: it may be on its way still.
+        """
         ...
 
     async def close(self) -> None:

@@ -147,8 +147,6 @@ def _cancelled(client: "TradingClient", order: Order) -> Report:
     from alpaca.common.exceptions import APIError
 
     there = _found(client, order)
-    if there.status == "sending":
-        return Report("cancelled", note="alpaca never had it")
     if there.status != "open":
         return there
     try:

@@ -73,7 +73,7 @@ class InteractiveBroker:
         client = await self._client()
         trade = await self._trade(client, order)
         if trade is None:
-            return Report("cancelled", note="ib never had it")
+            return Report("sending")
         if not trade.isDone():
             client.cancelOrder(trade.order)
         return report_of(trade)

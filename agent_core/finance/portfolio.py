@@ -13,6 +13,8 @@ from dataclasses import dataclass, field, replace
 from agent_core.book import Holding
 from agent_core.trading import PAPER, Cash, Quote, Trade
 
+SMALLEST = 1e-9  # of a share: less is a rounding
+
 
 @dataclass(frozen=True, slots=True)
 class Line:
@@ -55,6 +57,32 @@ class Worth:
     total: float | None
     currency: str
     unconverted: tuple[str, ...] = field(default=())
+
+
+@dataclass(frozen=True, slots=True)
+class Moved:
+    """A position after a fill. A quantity below 0 is sold short; `cost` is the average price of what is there."""
+
+    quantity: float
+    cost: float
+    realised: float
+
+
+def moved(have: float, cost: float, bought: float, price: float, fee: float = 0.0) -> Moved:
+    """What a fill does to a position of `have` at an average `cost`; `bought` is below 0 for a sale, and never 0.
+
+    What opens or adds has its part of the fee in the average. What closes realises its gain after its part of the fee.
+    """
+    closing = min(abs(have), abs(bought)) if have * bought < 0 else 0.0
+    closed = closing if have > 0 else -closing
+    opened = bought + closed
+    fee_closed = fee * closing / abs(bought)
+    realised = (price - cost) * closed - fee_closed if closing else 0.0
+    left = have - closed
+    quantity = left + opened
+    if abs(opened) <= SMALLEST or abs(quantity) <= SMALLEST:
+        return Moved(0.0 if abs(quantity) <= SMALLEST else quantity, cost, realised)
+    return Moved(quantity, (left * cost + opened * price + fee - fee_closed) / quantity, realised)
 
 
 def is_paper(account: str) -> bool:

@@ -13,11 +13,11 @@ from typing import Literal
 
 from agent_core.book import Holding
 from agent_core.finance.orders import OrderRefused
+from agent_core.finance.portfolio import SMALLEST, moved
 from agent_core.trading import Cash, Trade
 
 Action = Literal["set", "buy", "sell", "remove", "set_cash", "dividend"]
 HEAVY = 0.05  # of the net value: from there on one yes is not enough (TGV-8)
-SMALLEST = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,9 +180,10 @@ def _position(
     )
     if item.action == "set":
         return replace(noted, quantity=item.quantity, cost=item.price), 0.0, 0.0
-    quantity = have + item.quantity
-    average = (have * cost + paid) / quantity
-    return replace(noted, quantity=quantity, cost=average), -paid, 0.0
+    made = moved(have, cost, item.quantity, item.price)
+    if made.quantity == 0:  # what was sold short is bought back
+        return None, -paid, made.realised
+    return replace(noted, quantity=made.quantity, cost=made.cost), -paid, made.realised
 
 
 def _pay(item: Item, state: _State, amount: float) -> tuple[float | None, float | None]:

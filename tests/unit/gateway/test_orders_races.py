@@ -1,0 +1,222 @@
+"""Orders on their way to a broker: the kill switch beside them, looks that nobody asks for, shorts, odd prices."""
+
+import asyncio
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from agent_core.book import Holding
+from agent_core.finance.bars import Bars
+from agent_core.finance.broker import BrokerError
+from agent_core.finance.orders import OrderRefused, Permit
+from agent_core.finance.portfolio import moved
+from agent_core.finance.portfolio_quotes import Quotes
+from agent_core.finance.risk_limits import Limits
+from agent_core.finance.sources.chain import Sources
+from agent_core.storage import orders as rows
+from agent_core.storage import orders_audit
+from agent_core.trading import Order, Report
+from gateway import halt
+from gateway.db import Database
+from gateway.orders import OrderDesk
+from gateway.portfolio import StoredPortfolio
+from tests.databases import database_url, db, postgres_server
+from tests.house import on_sqlite, until
+from tests.unit.gateway.order_house import THE_TEAM, house, keeper
+from tests.unit.gateway.trading import (
+    ALICE,
+    BOB,
+    LAST,
+    RATES,
+    SOURCES,
+    FakeBroker,
+    desk,
+    limit,
+    order,
+    place,
+    stop,
+)
+
+__all__ = ["database_url", "db", "postgres_server"]
+LIVE = Permit(live=True, asked=True)
+
+
+@dataclass
+class SlowBroker:
+    """Has an order only once `go` is set: until then it is on its way."""
+
+    go: asyncio.Event = field(default_factory=asyncio.Event)
+    asked: asyncio.Event = field(default_factory=asyncio.Event)
+    there: set[str] = field(default_factory=set)
+    name: str = "elsewhere"
+
+    async def submit(self, order: Order, as_of: Any = None) -> Report:
+        self.asked.set()
+        await self.go.wait()
+        self.there.add(order.key)
+        return Report("open", ref="5")
+
+    async def look(self, order: Order) -> Report:
+        return Report("open", ref="5") if order.key in self.there else Report("sending")
+
+    async def cancel(self, order: Order) -> Report:
+        if order.key not in self.there:
+            return Report("sending")
+        self.there.discard(order.key)
+        return Report("cancelled", ref="5")
+
+    async def close(self) -> None:
+        """Nothing is held."""
+
+
+async def test_a_switch_thrown_while_an_order_is_on_its_way_leaves_none_at_the_broker(
+    db: Database,
+) -> None:
+    """The broker has it a moment later: it is taken back then, and not taken for one that never arrived."""
+    broker = SlowBroker()
+    at = desk(db, brokers={"live": broker})
+    placing = asyncio.create_task(place(at, limit(780.0, mode="live"), permit=LIVE))
+    await broker.asked.wait()
+    await halt.halt(db, BOB, "", at.clock.now())
+    looking = asyncio.create_task(at.look_after())
+    await asyncio.sleep(0.02)  # whatever the look does beside the order, it may do now
+    broker.go.set()
+    await asyncio.gather(placing, looking)
+    assert (broker.there, await db.read(rows.undone)) == (set(), [])
+
+
+@on_sqlite
+async def test_a_switch_thrown_before_an_order_is_handed_over_keeps_it_here(db: Database) -> None:
+    """Between the row of an order and the word to its broker."""
+    broker = FakeBroker([])
+    at = desk(db, brokers={"live": broker})
+
+    class Thrown(OrderDesk):
+        async def _hand_over(self, order: Order, *more: Any) -> Order:
+            await halt.halt(db, BOB, "", at.clock.now())
+            return await super()._hand_over(order, *more)
+
+    late = Thrown(at.db, at.clock, at.quotes, at.brokers)
+    after = await place(late, limit(780.0, mode="live"), permit=LIVE)
+    assert (after.status, after.note, broker.asked) == ("cancelled", halt.STOPPED, [])
+    assert (await db.read(orders_audit.verify)).broken == ()
+
+
+@on_sqlite
+async def test_an_order_that_may_be_on_its_way_is_not_said_to_be_cancelled(db: Database) -> None:
+    broker = FakeBroker([BrokerError("no answer"), Report("sending"), Report("sending")])
+    at = desk(db, brokers={"live": broker})
+    sent = await place(at, limit(780.0, mode="live"), permit=LIVE)
+    with pytest.raises(OrderRefused, match="may be on its way to elsewhere"):
+        await at.cancel(ALICE, sent.id)
+    assert [o.status for o in await at.orders(ALICE)] == ["sending"]
+    at.clock.seconds += 700  # type: ignore[attr-defined]
+    assert (await at.cancel(ALICE, sent.id)).status == "cancelled"
+
+
+@on_sqlite
+async def test_a_broker_that_cannot_be_asked_to_cancel_is_told_of_in_a_line(db: Database) -> None:
+    broker = FakeBroker([Report("open", ref="5"), BrokerError("no answer")])
+    at = desk(db, brokers={"live": broker})
+    sent = await place(at, limit(780.0, mode="live"), permit=LIVE)
+    with pytest.raises(OrderRefused, match="was not cancelled: no answer; try again"):
+        await at.cancel(ALICE, sent.id)
+
+
+@on_sqlite
+async def test_an_order_that_its_broker_had_and_tells_no_more_of_is_not_said_to_be_lost(
+    db: Database,
+) -> None:
+    """Some brokers forget what was done yesterday: it may well have been filled."""
+    broker = FakeBroker([Report("open", ref="5"), Report("sending")])
+    at = desk(db, brokers={"live": broker})
+    await place(at, limit(780.0, mode="live"), permit=LIVE)
+    at.clock.seconds += 86_400  # type: ignore[attr-defined]
+    await at.refresh(ALICE)
+    [after] = await at.orders(ALICE)
+    assert (after.status, after.note[:29]) == ("open", "elsewhere tells no more of it")
+
+
+@on_sqlite
+async def test_an_order_that_is_left_open_is_looked_after_without_anybody_asking(
+    db: Database,
+) -> None:
+    """The keeper had nothing to do and waited without an end: placing an order wakes it."""
+    broker = FakeBroker([Report("open", ref="5"), Report("filled", 805.0, LAST, ref="5")])
+    at = desk(db, brokers={"live": broker})
+    async with house(db, desk=at, the_team=THE_TEAM) as it:
+        looks = keeper(it, at)
+        await looks.start()
+        await it.quiet()
+        await place(at, limit(780.0, mode="live"), permit=LIVE)
+        await until(lambda: len(broker.asked) == 2)
+        await looks.stop()
+    assert [o.status for o in await at.orders(ALICE)] == ["filled"]
+
+
+# Shorts -----------------------------------------------------------------------------------------------------------
+
+
+@on_sqlite
+async def test_what_a_real_broker_sold_short_is_kept_at_its_price_and_can_be_bought_back(
+    db: Database,
+) -> None:
+    """A broker may hold shares that the book knows nothing of. The gain is that of the sale over the purchase."""
+    sold = Report("filled", 810.0, LAST, 1.0, ref="1")
+    bought = Report("filled", 800.0, LAST, 1.0, ref="2")
+    at = desk(db, brokers={"live": FakeBroker([sold, bought])})
+    await place(at, order(side="sell", mode="live"), permit=LIVE)
+    [short] = await StoredPortfolio(db).records(ALICE, Holding)
+    assert (short.quantity, short.cost) == (-2, 809.5)
+    await place(at, order(mode="live"), key="k2", permit=LIVE)
+    assert await StoredPortfolio(db).records(ALICE, Holding) == []
+    trades = await db.read(lambda conn: rows.trades(conn, ALICE))
+    assert [t.realised for t in trades] == [18.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("before", "fill", "after"),
+    [
+        ((10, 100.0), (10, 120.0, 0), (20, 110.0, 0)),
+        ((10, 100.0), (-4, 120.0, 2), (6, 100.0, 78)),
+        ((10, 100.0), (-10, 120.0, 0), (0, 100.0, 200)),
+        ((10, 100.0), (-15, 120.0, 3), (-5, 119.8, 198)),
+        ((-10, 100.0), (-10, 120.0, 0), (-20, 110.0, 0)),
+        ((-10, 100.0), (15, 90.0, 0), (5, 90.0, 100)),
+        ((0, 0.0), (-10, 100.0, 5), (-10, 99.5, 0)),
+    ],
+)
+def test_a_fill_moves_a_position_as_figured_by_hand(
+    before: tuple[float, float], fill: tuple[float, float, float], after: tuple[float, float, float]
+) -> None:
+    found = moved(*before, *fill)
+    assert (found.quantity, found.cost, found.realised) == pytest.approx(after)
+
+
+# Prices -----------------------------------------------------------------------------------------------------------
+
+
+class _Odd:
+    """The bundled prices, the last close replaced."""
+
+    name = "odd"
+
+    def __init__(self, close: float) -> None:
+        self._close = close
+
+    async def bars(self, symbol: str, start: Any, end: Any) -> Bars:
+        found = await SOURCES.bars(symbol, start, end)
+        return replace(found, close=[*list(found.close)[:-1], self._close])
+
+
+@pytest.mark.parametrize("price", [0.0, -37.63, float("nan"), float("inf")])
+@on_sqlite
+async def test_no_order_is_judged_by_a_price_that_is_none(db: Database, price: float) -> None:
+    """Worth nothing, an order of any size would keep every limit."""
+    at = desk(db, limits=Limits(None, None, None, None))
+    at.quotes = Quotes(Sources([_Odd(price)]), RATES, at.clock)
+    for new in (order(quantity=1e9), limit(1.0), stop(1.0)):
+        with pytest.raises(OrderRefused, match="which is none"):
+            await place(at, new)
+    assert await db.read(rows.undone) == []
