@@ -2,21 +2,9 @@
 
 from pathlib import Path
 
-TOOLS = frozenset(
-    {
-        "analyze_stock",
-        "ask_user",
-        "chart",
-        "compact",
-        "get_market_history",
-        "get_market_overview",
-        "load_context",
-        "query_history",
-        "remember",
-        "restore_archive",
-        "search_stock_by_name",
-    }
-)
+from gateway.toolbox import toolbox
+
+TOOLS = toolbox().names
 SOURCES = {"bundled": True, "yfinance": True, "stooq": False}  # and which are enabled
 ACTING = frozenset({"place_order"})  # changes something outside
 SKILLS = frozenset({"checkup", "report"})
