@@ -47,7 +47,7 @@ class Holding:
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """Something that happened; `kind` is decision, trade, backtest, signal or news."""
+    """Something that happened; `kind` is decision, trade, backtest, report, signal or news."""
 
     kind: str
     text: str

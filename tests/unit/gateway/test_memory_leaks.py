@@ -251,6 +251,7 @@ async def test_every_tool_that_reads_stored_things_is_in_this_suite(db: Database
     }
     # Held to their owner in test_portfolio_chat.py and test_orders.py.
     of_books = {"portfolio", "update_portfolio", "place_order", "cancel_order"}
+    of_books |= {"generate_ai_report", "generate_strategy_decision"}  # test_report_kept.py
     # Held to their owner in test_outside.py.
     of_files = {"read_document", "read_file", "write_file", "exec_command"}
     assert {spec.name for spec in toolbox()} - public - of_books - of_files == {

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 import pytest
 
-from agent_core.book import Event, Focus, Look, Profile, Report
+from agent_core.book import Event, Focus, Holding, Look, Profile, Report
 from agent_core.finance import work
+from agent_core.finance.fx import Rates
+from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
@@ -15,6 +17,7 @@ from agent_core.tools.decision import decision_tools
 from agent_core.tools.report import Shelf, report_tools
 from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
+from gateway.portfolio_desk import PortfolioDesk
 from tests.harness import agent, call, team
 from tests.house import START, House, on_sqlite, until
 
@@ -39,7 +42,11 @@ async def test_a_report_and_a_decision_run_in_the_background_and_are_known_after
     script = [Answer(calls=(report, decision)), "They run.", "Done.", "Done again."]
     async with House(db, script, the_team=team(agent(tools=names))) as it:
         prices = Sources([BundledSource()])
-        for tool in (*report_tools(prices, Shelf(book)), *decision_tools(prices, book)):
+        desk = PortfolioDesk(db, it.clock, Quotes(prices, Rates(), it.clock))
+        for who, said in ((ALICE, "alice: keep IBM"), ("telegram:2", "bob: sell IBM")):
+            await book.put(who, Event("decision", said, START, ("IBM",)))
+        await book.put("telegram:2", Holding("IBM", 10, 100.0, START, currency="USD"))
+        for tool in (*report_tools(prices, Shelf(book, desk)), *decision_tools(prices, book, desk)):
             it.turns.services.registry.add(tool)
         assert await it.ask("report on IBM, and what to do") == ["They run."]
         await until(lambda: not it.tasks.busy)
@@ -50,11 +57,14 @@ async def test_a_report_and_a_decision_run_in_the_background_and_are_known_after
         shown = "".join(str(request.messages) for request in it.model.requests)
         assert "IBM: 191.55 USD on 2012-12-31" in shown
         assert "IBM on 2012-12-31, medium trend" in shown
+        assert "alice: keep IBM" in shown
+        assert "bob" not in shown
+        assert '"held":false' in shown.replace("\\", ""), "what bob holds is not alice's"
 
     (kept,) = await book.records(ALICE, Report)
     assert kept.text.startswith("IBM: 191.55 USD on 2012-12-31")
-    kinds = {event.kind for event in await book.records(ALICE, Event)}
-    assert kinds == {"report", "decision"}
+    kinds = sorted(event.kind for event in await book.records(ALICE, Event))
+    assert kinds == ["decision", "decision", "report"]
     (profile,) = await book.records(ALICE, Profile)
     assert profile.symbol == "IBM"
     assert profile.signal.startswith("2012-12-31: "), (
@@ -66,4 +76,4 @@ async def test_a_report_and_a_decision_run_in_the_background_and_are_known_after
         seen = await book.look(Look(ALICE, "private", later, True, lambda _: Focus(("IBM",))))
         return len(seen.reports), len(seen.decisions)
 
-    assert [await known(days) for days in (2.9, 3.1, 7.1)] == [(1, 1), (0, 1), (0, 0)]
+    assert [await known(days) for days in (2.9, 3.1, 7.1)] == [(1, 2), (0, 2), (0, 0)]
