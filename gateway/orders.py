@@ -45,6 +45,11 @@ NO_LIVE = {
     "past": "a live order cannot be placed in a run that is bound to a day of the past (as_of)",
 }
 
+NO_WAIT = (
+    "not placed: in a run that is bound to a day of the past (as_of) no order waits, as only later bars could fill it; "
+    "place a market order"
+)
+
 
 @dataclass(slots=True)
 class OrderDesk:
@@ -159,6 +164,8 @@ class OrderDesk:
             off = next((name for name, on in switches.items() if not on), "")
             if off:
                 raise OrderRefused(f"not placed: {NO_LIVE[off]}")
+        if as_of is not None and (order.level or order.protect):
+            raise OrderRefused(NO_WAIT)
         broker = self.brokers[order.mode]
         account = PAPER if broker.name == PAPER else f"{broker.name}-{order.mode}"
         if order.account not in {account, PAPER, LIVE}:

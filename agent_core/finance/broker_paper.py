@@ -11,12 +11,16 @@ Where no later bar can be expected (the source ends in the past, or the run may 
 stands in for it: a market order is filled there, a limit order where the close is within its limit, a stop order where
 the close has reached it; the note says so. An order is filled whole, at the earliest bar that does. Bars without
 volume fill nothing.
+
+Quantity and prices of an order are in shares of its day. A split ends it: nobody has said yes to it in the new shares.
+Nor do bars in another currency fill it, as a source further on in the chain may have.
 """
 
 import datetime as dt
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
-from agent_core.finance.bars import Bars
+from agent_core.finance.bars import Bars, Split
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import NoData
 from agent_core.ports import Clock
@@ -27,6 +31,8 @@ AT_CLOSE = "filled at the last close: {source} has no bar after {day}"
 AT_BAR = "filled by the bar of {day} ({source})"
 WAITS = "waits for the first bar after {day}"
 ENDED = "{source} has no bar after {day}: it waits until there is one, or until it is cancelled"
+SPLIT = "ended by the split of {day} ({ratio:g} for 1): order again in the new shares"
+CURRENCY = "{source} has prices in {found}, the order is in {wanted}: it waits for such"
 NOTHING = "no prices at the moment: {why}"
 
 
@@ -60,12 +66,27 @@ class PaperBroker:
             bars = await self.sources.bars(order.symbol, order.market_date, None, as_of)
         except NoData as e:
             return Report("open", note=NOTHING.format(why=e))
+        if bars.currency != order.currency:
+            note = CURRENCY.format(source=bars.source, found=bars.currency, wanted=order.currency)
+            return Report("open", note=note)
+        splits = tuple(s for s in bars.applied if s.date > order.market_date)
+        bars = replace(bars, splits=splits).as_traded() if splits else bars
         later = bars.window(order.market_date + dt.timedelta(days=1), None)
-        told = {"source": bars.source, "day": bars.as_of}
+        return self._by_bars(order, later, splits) or self._by_close(order, bars, later, as_of)
+
+    def _by_bars(self, order: Order, later: Bars, splits: Sequence[Split]) -> Report | None:
+        """What the first bar that fills or ends the order makes of it; None where none does."""
         for i in range(len(later)):
+            if ended := next((s for s in splits if s.date <= later.dates[i]), None):
+                return Report("cancelled", note=SPLIT.format(day=ended.date, ratio=ended.ratio))
             price = fill_price(order, later, i)
             if price is not None and later.volume[i] > 0:
-                return self._filled(order, price, later.dates[i], AT_BAR, bars.source)
+                return self._filled(order, price, later.dates[i], AT_BAR, later.source)
+        return None
+
+    def _by_close(self, order: Order, bars: Bars, later: Bars, as_of: dt.date | None) -> Report:
+        """What becomes of an order that no later bar fills: it waits, or the last close stands in for one."""
+        told = {"source": bars.source, "day": bars.as_of}
         ended = as_of is not None or self.clock.now().date() - bars.as_of > RECENT
         if not ended:
             return Report("open", note=WAITS.format(**told))

@@ -1,11 +1,12 @@
 """The paper broker's fills, bar by bar: next open, limits and stops within a bar and over a gap, the last bar."""
 
 import datetime as dt
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from agent_core.finance.bars import Bars
+from agent_core.finance.bars import Bars, Split
 from agent_core.finance.broker_paper import PaperBroker
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import NoData
@@ -145,3 +146,58 @@ async def test_a_source_that_is_down_leaves_the_order_open() -> None:
     found = await broker.look(an_order())
     assert found.status == "open"
     assert found.note.startswith("no prices at the moment: no prices (source: given)")
+
+
+class Split2(Given):
+    """The same source, which tells of a split: two shares for one from `day` on."""
+
+    def __init__(self, day: dt.date, *rows: Any) -> None:
+        super().__init__(*rows)
+        self.day = day
+
+    async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
+        return replace(await super().bars(symbol, start, end), splits=(Split(self.day, 2.0),))
+
+
+@pytest.mark.parametrize(
+    ("side", "kind", "level"),
+    [("buy", "limit", 60.0), ("sell", "stop", 60.0), ("buy", "market", None)],
+)
+async def test_a_split_ends_an_order_and_fills_none_by_prices_of_new_shares(
+    side: Any, kind: Any, level: float | None
+) -> None:
+    """The price halves and nobody lost anything: a stop is not reached by it, nor is a limit."""
+    source = Split2(NEXT, FIRST, bar(50.0, 51.0, 49.0, 50.0))
+    broker = PaperBroker(Sources([source]), Still())
+    report = await broker.look(an_order(side, kind, level))
+    assert (report.status, report.price) == ("cancelled", None)
+    assert (
+        report.note == "ended by the split of 2026-01-06 (2 for 1): order again in the new shares"
+    )
+
+
+async def test_a_bar_before_the_split_fills_in_the_shares_of_its_day() -> None:
+    """Looked at late: the order was filled at 99 a share, which is 49.5 in the shares of today."""
+    after = NEXT + dt.timedelta(days=1)
+    source = Split2(after, FIRST, bar(99.0, 99.5, 98.0, 99.0), bar(50.0, 51.0, 49.0, 50.0))
+    broker = PaperBroker(Sources([source]), Still(after))
+    report = await broker.look(an_order())
+    assert (report.status, report.price, report.day) == ("filled", 99.0, NEXT)
+
+
+async def test_a_split_before_the_order_changes_nothing() -> None:
+    source = Split2(DAY, FIRST, bar(102.0, 103.0, 101.0, 102.0))
+    broker = PaperBroker(Sources([source]), Still())
+    assert (await broker.look(an_order())).price == 102.0
+
+
+async def test_bars_in_another_currency_fill_no_order() -> None:
+    """A source further on may quote pence where the order was in pounds."""
+
+    class Pence(Given):
+        async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
+            return replace(await super().bars(symbol, start, end), currency="GBX")
+
+    source = Pence(FIRST, FIRST)
+    report = await PaperBroker(Sources([source]), Still()).look(an_order())
+    assert (report.status, report.price) == ("open", None)

@@ -1,6 +1,7 @@
 """Orders on their way to a broker: the kill switch beside them, looks that nobody asks for, shorts, odd prices."""
 
 import asyncio
+import datetime as dt
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from agent_core.finance.risk_limits import Limits
 from agent_core.finance.sources.chain import Sources
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit
-from agent_core.trading import Order, Report
+from agent_core.trading import NewOrder, Order, Report
 from gateway import halt
 from gateway.db import Database
 from gateway.orders import OrderDesk
@@ -93,9 +94,9 @@ async def test_a_switch_thrown_before_an_order_is_handed_over_keeps_it_here(db: 
     at = desk(db, brokers={"live": broker})
 
     class Thrown(OrderDesk):
-        async def _hand_over(self, order: Order, *more: Any) -> Order:
+        async def _hand_over(self, order: Order, broker: Any, as_of: Any) -> Order:
             await halt.halt(db, BOB, "", at.clock.now())
-            return await super()._hand_over(order, *more)
+            return await super()._hand_over(order, broker, as_of)
 
     late = Thrown(at.db, at.clock, at.quotes, at.brokers)
     after = await place(late, limit(780.0, mode="live"), permit=LIVE)
@@ -153,6 +154,18 @@ async def test_an_order_that_is_left_open_is_looked_after_without_anybody_asking
         await until(lambda: len(broker.asked) == 2)
         await looks.stop()
     assert [o.status for o in await at.orders(ALICE)] == ["filled"]
+
+
+@pytest.mark.parametrize("new", [limit(600.0), limit(590.0, protect=500.0), stop(600.0, "buy")])
+@on_sqlite
+async def test_a_run_of_a_past_day_leaves_no_order_to_be_filled_by_later_bars(
+    db: Database, new: NewOrder
+) -> None:
+    """Nothing later than as_of reaches an answer: neither at once nor when somebody looks again."""
+    at = desk(db)
+    with pytest.raises(OrderRefused, match="no order waits"):
+        await place(at, new, as_of=dt.date(2012, 6, 29))
+    assert await at.orders(ALICE) == []
 
 
 # Shorts -----------------------------------------------------------------------------------------------------------
