@@ -1,16 +1,16 @@
 """Which runs are scheduled: those of the settings, then those of the presets that can run now."""
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 
 from sqlalchemy import Connection
 
+from agent_core.runtime.team import Team
 from channels.types import Address
 from gateway import conversation
 from gateway.question_places import ops_address
 from gateway.settings import Settings
-from gateway.team_house import TeamHouse
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Plan:
     spec: Spec
 
 
-def plans(settings: Settings, teams: TeamHouse) -> list[Plan]:
+def plans(settings: Settings, teams: Iterable[Team]) -> list[Plan]:
     """All of them, in order."""
     return [*_of_settings(settings), *_of_presets(settings, teams)]
 
@@ -57,8 +57,8 @@ def _of_settings(settings: Settings) -> Iterator[Plan]:
         yield Plan(one.cron, zone, one.to, one.person, spec)
 
 
-def _of_presets(settings: Settings, teams: TeamHouse) -> Iterator[Plan]:
-    for team in teams.all():
+def _of_presets(settings: Settings, teams: Iterable[Team]) -> Iterator[Plan]:
+    for team in teams:
         for one in team.timed:
             zone = one.timezone or settings.locale.timezone
             spec = Spec(team.name, team.name, one.words)

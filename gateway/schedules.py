@@ -97,7 +97,7 @@ def schedules_of(
         db,
         clock,
         runs_of(settings),
-        lambda: plans(settings, teams),
+        lambda: plans(settings, teams.all()),
         lambda: [(bot.name, bot.account) for bot in channels.states()],
         channels.wait_ready,
         timer.wake,

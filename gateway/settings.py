@@ -186,7 +186,8 @@ class Settings(Section):
 
     def refuse(self, key: str, message: str, cure: str) -> SettingsError:
         """An error at the value of a dotted key, found out after `load` (an unknown preset, a port in use)."""
-        return SettingsError([self._source.problem(tuple(key.split(".")), message, cure)])
+        path = tuple(int(part) if part.isdigit() else part for part in key.split("."))
+        return SettingsError([self._source.problem(path, message, cure)])
 
     def secrets(self) -> frozenset[str]:
         """All secret values, for redaction only."""

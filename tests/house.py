@@ -162,7 +162,7 @@ class House:
             db,
             self.clock,
             runs_of(self.settings),
-            lambda: plans(self.settings, self.teams),
+            lambda: plans(self.settings, self.teams.all()),
             lambda: [(self.channel.name, self.channel.account)],
             self._connected,
             self.timer.wake,

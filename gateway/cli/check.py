@@ -54,7 +54,8 @@ def check(
 
 def report(config: Path | None, *, fix: bool, as_json: bool, ask_sources: bool = False) -> int:
     """Print all findings; those that `fix` mended are told but do not count."""
-    found = list(findings(config, ask_sources=ask_sources))
+    notes: list[str] = []
+    found = list(findings(config, notes, ask_sources=ask_sources))
     mended = [finding for finding in found if fix and finding.fix()]
     left = [finding for finding in found if finding not in mended]
     if as_json:
@@ -63,7 +64,7 @@ def report(config: Path | None, *, fix: bool, as_json: bool, ask_sources: bool =
     else:
         for finding in found:
             err(f"{'fixed' if finding in mended else 'found'} {finding.id}: {finding.problem}")
-        for note in _notes(config):
+        for note in (*_notes(config), *notes):
             err(f"note: {note}")
         out(f"{len(left)} to mend" if left else "fine")
     return 1 if left else 0
@@ -78,8 +79,10 @@ def _notes(config: Path | None) -> tuple[str, ...]:
     return (LIVE,) if settings.trading.live else ()
 
 
-def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Finding]:
-    """All findings; without usable settings only theirs."""
+def findings(
+    config: Path | None, notes: list[str] | None = None, *, ask_sources: bool = False
+) -> Iterator[Finding]:
+    """All findings; without usable settings only theirs. What is to be known besides goes into `notes`."""
     from gateway import preflight
 
     try:
@@ -93,7 +96,7 @@ def findings(config: Path | None, *, ask_sources: bool = False) -> Iterator[Find
     )
     yield from _folders(settings)
     yield from _secrets(settings)
-    yield from _presets(settings)
+    yield from _presets(settings, [] if notes is None else notes)
     yield from _recipes(settings)
     yield from _database(settings)
     yield from _platforms(settings)
@@ -174,8 +177,10 @@ def _at(settings: Settings, key: str, cure: str) -> Problem:
     return settings.refuse(key, "is too short", cure).problems[0]
 
 
-def _presets(settings: Settings) -> Iterator[Finding]:
+def _presets(settings: Settings, notes: list[str]) -> Iterator[Finding]:
     from gateway.cli.presets import loaded
+    from gateway.clock import SystemClock
+    from gateway.schedule_check import next_runs, schedule_problems
 
     presets = loaded(settings)
     for p in presets.problems:
@@ -190,6 +195,9 @@ def _presets(settings: Settings) -> Iterator[Finding]:
         )
         cure = f"use one of: {', '.join(presets.teams)}"
         yield Finding("settings.preset", settings.refuse("preset", message, cure).problems[0])
+    for problem in schedule_problems(settings, presets.teams):
+        yield Finding(f"settings.{problem.key}", problem)
+    notes.extend(next_runs(settings, presets.teams.values(), SystemClock().now()))
 
 
 def _recipes(settings: Settings) -> Iterator[Finding]:

@@ -217,6 +217,22 @@ def test_check_tells_what_to_mend_and_fixes_folders(swarmgate: Command):
     assert Path("swarmgate.yaml").stat().st_mode & 0o777 == 0o600
 
 
+def test_check_shows_when_each_schedule_is_due_next(swarmgate: Command):
+    entry = (
+        'cron: "0 8 1 1 *", timezone: Asia/Shanghai, to: "telegram:7", say: hi, as: "telegram:7"'
+    )
+    Path("swarmgate.yaml").write_text(
+        f"version: 1\nschedules:\n  - {{{entry}}}\n  - {{{entry}, preset: nosuch}}\n"
+    )
+    rows = {str(row["id"]): row for row in swarmgate.json("check", "--fix", code=1)}
+    found = rows["settings.schedules[1].preset"]
+    assert (found["line"], found["message"]) == (4, "there is no preset 'nosuch'")
+    told = swarmgate("check", code=1)
+    line = "schedule of settings: 0 8 1 1 * (Asia/Shanghai) in telegram:7 for telegram:7, next 20"
+    assert line in told
+    assert "-01-01 08:00" in told
+
+
 def test_check_reports_wrong_settings_as_findings(swarmgate: Command):
     Path("swarmgate.yaml").write_text("version: 1\nhtpp: {}\n")
     (row,) = swarmgate.json("check", code=1)

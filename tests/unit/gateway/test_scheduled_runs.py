@@ -37,12 +37,17 @@ class Night:
         self.over.clear()
 
 
-async def later(house: House, night: Night, seconds: float) -> None:
+async def tick(house: House, night: Night, seconds: float) -> None:
     """Time passes until the timer has looked."""
     naps = len(night.naps)
     house.clock.seconds += seconds
     night.over.set()
     await until(lambda: len(night.naps) > naps)
+
+
+async def later(house: House, night: Night, seconds: float) -> None:
+    """Time passes until what the timer has started is over."""
+    await tick(house, night, seconds)
     await house.quiet()
 
 
@@ -208,10 +213,7 @@ async def test_a_run_waits_in_its_lane_and_is_not_steered_into_what_runs(db: Dat
         await house.say("long question")
         await until(lambda: house.model.requests)
         for _ in range(3):
-            naps = len(night.naps)
-            house.clock.seconds += 1_800
-            night.over.set()
-            await until(lambda n=naps: len(night.naps) > n)
+            await tick(house, night, 1_800)
         assert await house.one("select count(*) from inbox where key like 'sched:%'") == 1
         gate.set()
         await house.quiet()
