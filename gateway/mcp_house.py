@@ -9,7 +9,8 @@ from pathlib import Path
 from agent_core.tools.mcp import Caller, Offer, Trust, foreign_specs
 from agent_core.tools.mcp_link import Link
 from agent_core.tools.mcp_names import prefix_of
-from agent_core.tools.mcp_transport import Command, Url
+from agent_core.tools.mcp_process import Command
+from agent_core.tools.mcp_transport import Url
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolFailure, ToolSpec
 from gateway.mcp_known import KnownTools

@@ -11,7 +11,8 @@ from typing import Any
 
 from agent_core.tools.mcp import Offer
 from agent_core.tools.mcp_answer import Reply
-from agent_core.tools.mcp_transport import Command, Connection, Lost, Url, connected
+from agent_core.tools.mcp_process import Command, LastWords
+from agent_core.tools.mcp_transport import Connection, Lost, Url, connected
 from agent_core.tools.spec import ToolFailure
 from agent_core.tools.untrusted import one_line
 
@@ -29,7 +30,8 @@ Heard = Callable[[Sequence[Offer]], Awaitable[None]]
 class Link:
     """A server by its name in the settings. `heard` is awaited with its tools after each connection and change.
 
-    `tried` is set once the first attempt has ended, either way.
+    `tried` is set once the first attempt has ended, either way. `reason` is why it is down, or was; `words` are the
+    last ones of its process, which are for operators alone.
     """
 
     def __init__(
@@ -42,6 +44,7 @@ class Link:
         self.name = name
         self.tried = asyncio.Event()
         self.reason = "it has not answered yet"
+        self.words = LastWords()
         self._where = where
         self._heard = heard
         self._sleep = sleep
@@ -99,8 +102,8 @@ class Link:
                 self.tried.set()
             if loop.time() - began > STEADY_S:
                 pause = FIRST_PAUSE_S
-            extra = {"server": self.name, "reason": self.reason, "again_s": pause}
-            log.warning("mcp_server_down", extra=extra)
+            said = {"reason": self.reason, "last_words": self.words.line}
+            log.warning("mcp_server_down", extra={"server": self.name, **said, "again_s": pause})
             await self._sleep(pause)
             pause = min(pause * 2, LONGEST_PAUSE_S)
 
@@ -108,10 +111,12 @@ class Link:
         """Returns never: raises what ended the connection."""
         news: asyncio.Queue[Lost | None] = asyncio.Queue()
         self._news = news
+        self.words = LastWords()
         opening = connected(
             self._where,
             changed=lambda: news.put_nowait(None),
-            lost=lambda said: news.put_nowait(Lost(f"it ended; its last words: {said or 'none'}")),
+            lost=lambda: news.put_nowait(Lost("its process has ended")),
+            words=self.words,
         )
         async with AsyncExitStack() as stack:
             async with asyncio.timeout(HANDSHAKE_S):

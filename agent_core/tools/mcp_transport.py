@@ -1,11 +1,10 @@
 """The official `mcp` package, as a client: one connection to one server, by its standard input or by HTTP.
 
-The only file that imports the package for this. No capability is offered to a server: it can neither ask the model
-(sampling), nor the person (elicitation), nor see folders (roots).
+This file and mcp_process.py alone import the package for this. No capability is offered to a server: it can neither ask
+the model (sampling), nor the person (elicitation), nor see folders (roots).
 """
 
 import asyncio
-import os
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass, field
@@ -13,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.tools.mcp import Offer
 from agent_core.tools.mcp_answer import Reply
+from agent_core.tools.mcp_process import Command, LastWords, piped
 from agent_core.tools.spec import ToolFailure
 from agent_core.tools.untrusted import one_line
 
@@ -28,16 +28,6 @@ CLIENT = ("swarmgate", "0.1.0")
 
 class Lost(Exception):
     """The connection is gone; the argument says why, in one line."""
-
-
-@dataclass(frozen=True, slots=True)
-class Command:
-    """A server that is started here. It sees `env` and PATH, HOME and the like, nothing else of our environment."""
-
-    command: str
-    args: tuple[str, ...] = ()
-    env: Mapping[str, str] = field(default_factory=dict, repr=False)
-    cwd: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,6 +103,7 @@ class Connection:
 
         try:
             async with self._client.listen(tools_list_changed=True) as events:
+                changed()  # what changed before anybody listened is told by nobody
                 async for _ in events:
                     changed()
         except (ListenNotSupportedError, SubscriptionLost, MCPError):
@@ -129,11 +120,16 @@ def _is_gone(error: Exception) -> bool:
 
 @asynccontextmanager
 async def connected(
-    where: Command | Url, *, changed: Callable[[], None], lost: Callable[[str], None]
+    where: Command | Url,
+    *,
+    changed: Callable[[], None],
+    lost: Callable[[], None],
+    words: LastWords,
 ) -> AsyncIterator[Connection]:
     """Connect and shake hands; enter and leave in the same task. Leaving ends a server's process and its children.
 
-    `changed` is called when the server tells that its tools have changed, `lost` when its process has ended.
+    `changed` is called when the server tells that its tools have changed, `lost` when its process has ended;
+    `words` gets what a process says last.
     Raises OSError, Lost, or what the package raises (also in groups).
     """
     await asyncio.to_thread(_import)
@@ -145,10 +141,9 @@ async def connected(
             changed()
 
     async with AsyncExitStack() as stack:
-        said = await stack.enter_async_context(_last_words())
-        transport = _transport(where, said)
+        transport = _http(where) if isinstance(where, Url) else piped(where, words)
         client = Client(
-            _watched(transport, lambda: lost(said.line)),
+            _watched(transport, lost),
             message_handler=heard,
             client_info=Implementation(name=CLIENT[0], version=CLIENT[1]),
             cache=None,
@@ -159,21 +154,6 @@ async def connected(
 def _import() -> None:
     """Half a second of work, not for the loop."""
     import mcp.client.subscriptions  # noqa: F401
-
-
-def _transport(where: Command | Url, said: "_LastWords") -> Any:
-    from mcp import StdioServerParameters, stdio_client
-
-    if isinstance(where, Url):
-        return _http(where)
-    server = StdioServerParameters(
-        command=where.command,
-        args=list(where.args),
-        env=dict(where.env),
-        cwd=where.cwd,
-        encoding_error_handler="replace",
-    )
-    return stdio_client(server, errlog=said.file)
 
 
 @asynccontextmanager
@@ -265,33 +245,3 @@ class _Watched:
     def __aexit__(self, *exc: Any) -> Awaitable[bool | None]:
         leaving: Awaitable[bool | None] = self._inner.__aexit__(*exc)
         return leaving
-
-
-class _LastWords(asyncio.Protocol):
-    """What a process says on standard error: the last line is kept, for those who look why it ended."""
-
-    CHARS = 300
-
-    def __init__(self, file: Any) -> None:
-        self.file = file
-        self.line = ""
-        self._rest = b""
-
-    def data_received(self, data: bytes) -> None:
-        lines = (self._rest + data).split(b"\n")
-        self._rest = lines.pop()[-self.CHARS :]
-        for line in lines:
-            if words := one_line(line[-self.CHARS :].decode("utf-8", "replace"), self.CHARS):
-                self.line = words
-
-
-@asynccontextmanager
-async def _last_words() -> AsyncIterator[_LastWords]:
-    reader, writer = os.pipe()
-    with os.fdopen(writer, "w") as file, os.fdopen(reader, "rb") as source:
-        said = _LastWords(file)
-        transport, _ = await asyncio.get_running_loop().connect_read_pipe(lambda: said, source)
-        try:
-            yield said
-        finally:
-            transport.close()
