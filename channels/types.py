@@ -4,6 +4,7 @@ All immutable; ids are strings; texts are Unicode Markdown.
 """
 
 import datetime as dt
+from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Literal, Self
@@ -114,14 +115,21 @@ class Button:
     """A button. `data` comes back in the press, at most 64 bytes (Telegram's limit).
 
     With a `form`, a channel that has dialogs opens it and emits Kind.FORM when it is submitted;
-    others emit Kind.BUTTON, and the gateway asks for the values in words. More than five buttons
-    may be shown as a menu.
+    others emit Kind.BUTTON, and the gateway asks for the values in words. One that is `dialog_only` is nothing but the
+    way to its form, which words can do without: a channel without dialogs leaves it out. More than five buttons may be
+    shown as a menu.
     """
 
     label: str
     data: str
     style: Literal["plain", "primary", "danger"] = "plain"
     form: Form | None = None
+    dialog_only: bool = False
+
+
+def without_dialogs(buttons: Iterable[Button]) -> tuple[Button, ...]:
+    """What of these a channel without dialogs shows."""
+    return tuple(button for button in buttons if not button.dialog_only)
 
 
 @dataclass(frozen=True, slots=True)

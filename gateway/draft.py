@@ -55,7 +55,7 @@ def _button_out(button: Button) -> list[Any]:
     if form is None:
         return plain
     fields = [[f.name, f.label, f.value, f.multiline] for f in form.fields]
-    return [*plain, [form.title, form.data, fields, form.submit]]
+    return [*plain, [form.title, form.data, fields, form.submit, button.dialog_only]]
 
 
 def button_of(entry: Sequence[Any]) -> Button:
@@ -63,7 +63,6 @@ def button_of(entry: Sequence[Any]) -> Button:
     label, data, style, *forms = entry
     if not forms:
         return Button(label, data, style)
-    title, form_data, fields, submit = forms[0]
-    return Button(
-        label, data, style, Form(title, form_data, tuple(Field(*f) for f in fields), submit)
-    )
+    title, form_data, fields, submit, *only = forms[0]
+    form = Form(title, form_data, tuple(Field(*f) for f in fields), submit)
+    return Button(label, data, style, form, dialog_only=bool(only and only[0]))

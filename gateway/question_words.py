@@ -228,7 +228,8 @@ def _fill_button(fields: Mapping[str, str], question_id: int, language: Language
     label, data = words("fill", language), f"fill:{question_id}"
     inputs = tuple(Field(name, text[:45]) for name, text in fields.items())
     title = words("fill", language) + f" {question_id}"
-    return Button(label, data, form=Form(title, data, inputs, words("fill_send", language)))
+    form = Form(title, data, inputs, words("fill_send", language))
+    return Button(label, data, form=form, dialog_only=True)
 
 
 def editable(ask: Ask) -> dict[str, Any]:

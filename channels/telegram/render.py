@@ -8,7 +8,7 @@ from telegram import InlineKeyboardButton, InlineKeyboardMarkup
 
 from channels.markdown import to_telegram
 from channels.split import numbered, split, utf16_len
-from channels.types import Button, Preview, Step
+from channels.types import Button, Preview, Step, without_dialogs
 
 # Limits of the Bot API, in UTF-16 units after the entities are parsed.
 MAX_TEXT, MAX_CAPTION = 4096, 1024
@@ -41,6 +41,7 @@ def captions(text: str) -> list[str]:
 
 def keyboard(buttons: Sequence[Button]) -> InlineKeyboardMarkup | None:
     """Buttons under a message, three in a row; two where a label is long, or one would be left alone."""
+    buttons = without_dialogs(buttons)
     if not buttons:
         return None
     long = any(len(b.label) > SHORT_LABEL for b in buttons) or len(buttons) == 4

@@ -10,7 +10,7 @@ from typing import Literal, TextIO
 
 from channels.markdown import to_plain
 from channels.terminal.files import save
-from channels.types import Attachment, Button, Outbound, Preview, Step
+from channels.types import Attachment, Button, Outbound, Preview, Step, without_dialogs
 
 Language = Literal["en", "zh"]
 
@@ -82,7 +82,7 @@ class Screen:
         self._end_line()
         for file in out.attachments:
             await self._save(file)
-        self.buttons, self.stop = out.buttons, None
+        self.buttons, self.stop = without_dialogs(out.buttons), None
         self._steps = {}
         if self._usage:
             self._write(f"{_DIM}{self._usage}{_PLAIN}")

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from channels.types import Attachment, Button, Outbound, Preview, Step
+from channels.types import Attachment, Button, Outbound, Preview, Step, without_dialogs
 from channels.web.host import FileItem, HistoryItem, SessionItem
 
 Json = dict[str, Any]
@@ -27,7 +27,7 @@ def button_json(buttons: Sequence[Button]) -> list[Json]:
     """Buttons in order."""
     return [
         {"label": b.label, "data": b.data, "style": b.style} | ({"asks": True} if b.form else {})
-        for b in buttons
+        for b in without_dialogs(buttons)
     ]
 
 

@@ -287,6 +287,19 @@ async def test_a_number_presses_a_button(tmp_path: Path) -> None:
     assert (host.got[0].kind, host.got[0].text) == (Kind.BUTTON, "no:1")
 
 
+async def test_a_number_is_an_answer_where_only_a_dialog_would_open(tmp_path: Path) -> None:
+    async with running() as host:
+        view, output = screen(tmp_path)
+        client = host.channel.connect("alice", "alice.main", None)
+        fill = Button("Fill in", "fill:1", dialog_only=True)
+        await view.message("0", Outbound(PLACE, "How many?", buttons=(fill,)))
+        host.answer = echo
+        await Dialogue(client, view).run(typed("1"))
+        client.close()
+    assert "Fill in" not in output.getvalue()
+    assert (host.got[0].kind, host.got[0].text) == (Kind.MESSAGE, "1")
+
+
 async def test_an_interrupt_stops_the_reply_and_a_second_one_the_dialogue(tmp_path: Path) -> None:
     async with running() as host:
         view, _ = screen(tmp_path, live=True)
