@@ -35,7 +35,7 @@ ul { padding-left: 1.2rem } li { margin: .25rem 0; overflow-wrap: anywhere }
 .wide { overflow-x: auto; margin: .8rem 0 }
 table { border-collapse: collapse; width: 100%%; font-size: .9rem }
 th, td { padding: .35rem .5rem; border-bottom: 1px solid var(--grid); text-align: left; vertical-align: top }
-th { color: var(--faint); font-weight: 600 } th, .short { white-space: nowrap }
+th { color: var(--faint); font-weight: 600 } th, .short { white-space: nowrap } .long { min-width: 14rem }
 .figures td:not(:first-child), .figures th:not(:first-child) { text-align: right; font-variant-numeric: tabular-nums }
 figure { margin: 1rem 0 } img { max-width: 100%%; height: auto; display: block; border: 1px solid var(--grid);
   border-radius: 6px }
@@ -97,8 +97,8 @@ def _table(table: Table) -> str:
 
 
 def _cell(text: str) -> str:
-    kind = ' class="short"' if len(text) <= SHORT else ""
-    return f"<td{kind}>{_words(text)}</td>"
+    kind = "short" if len(text) <= SHORT else "long"
+    return f'<td class="{kind}">{_words(text)}</td>'
 
 
 def _picture(picture: Picture) -> str:

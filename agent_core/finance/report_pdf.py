@@ -1,7 +1,9 @@
 """A report as PDF on A4 pages, by reportlab: text that can be searched, fonts inside, a notice on each page."""
 
 import io
-from collections.abc import Sequence
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from html import escape
 from typing import Any
 
@@ -24,13 +26,16 @@ INSET = 6.0  # points that the library leaves free within its frames
 WHOLE = 12  # rows; a table with more may be split between pages
 CELL, PAD = 8.5, 4.0
 BULLET = "•"
+_SETTING = threading.Lock()  # the library's fonts belong to the whole process
 _COLOURS = THEMES["light"]
 
 
 def to_pdf(document: Document) -> bytes:
     """The file; equal documents give equal bytes. Raises NoGlyphs where no font here has a character of it."""
     words = [*map(unbroken, document.words()), _page(document, 1234567890)]
-    return _Pages(document, han_subset(words, BULLET)).file()
+    han = han_subset(words, BULLET)
+    with _SETTING, _fonts(han):
+        return _Pages(document, han=han is not None).file()
 
 
 def _page(document: Document, number: int) -> str:
@@ -40,14 +45,13 @@ def _page(document: Document, number: int) -> str:
 class _Pages:
     """One document while it is laid out."""
 
-    def __init__(self, document: Document, han: bytes | None) -> None:
+    def __init__(self, document: Document, *, han: bool) -> None:
         from reportlab.lib.pagesizes import A4
 
         self.document = document
-        self.has_han = han is not None
+        self.has_han = han
         self.width = A4[0] - 2 * (MARGIN + INSET)
         self.size = A4
-        _register(han)
 
     def file(self) -> bytes:
         """Lay all out."""
@@ -191,13 +195,23 @@ def shared(natural: Sequence[float], width: float) -> list[float]:
     return [given[i] for i in range(len(natural))]
 
 
-def _register(han: bytes | None) -> None:
-    """Make the fonts known under their names; the Han font anew for each document."""
+@contextmanager
+def _fonts(han: bytes | None) -> Iterator[None]:
+    """The fonts under their names; the Han font for one document alone, as each has glyphs of its own."""
     from reportlab.pdfbase import pdfmetrics
     from reportlab.pdfbase.ttfonts import TTFont
 
     for name, file in zip((LATIN, BOLD), latin_files(), strict=True):
         if name not in pdfmetrics.getRegisteredFontNames():
             pdfmetrics.registerFont(TTFont(name, str(file)))
-    if han is not None:
-        pdfmetrics.registerFont(TTFont(HAN, io.BytesIO(han)))
+    font = None if han is None else TTFont(HAN, io.BytesIO(han))
+    if font is not None:
+        pdfmetrics.registerFont(font)
+    try:
+        yield
+    finally:
+        if (
+            font is not None
+        ):  # the library never forgets a font, and takes the first of a name or face for all
+            del pdfmetrics._fonts[HAN]  # noqa: SLF001 - it offers no other way
+            del pdfmetrics._dynFaceNames[font.face.name]  # noqa: SLF001

@@ -189,6 +189,16 @@ def test_han_words_are_in_the_pdf_with_their_glyphs(
     assert glyphs["glyf"]["uni7814"].numberOfContours == 1
 
 
+def test_each_document_has_the_glyphs_of_its_own_words(
+    tmp_path: Path, fonts: Callable[[Path], None]
+) -> None:
+    """The library keeps fonts by name: those of the document before are not to be met again."""
+    fonts(made_font(tmp_path, "otf", "研究报告涨跌•1234567890第页 "))
+    for said in ("研究", "报告", "涨跌"):
+        document = replace(REPORT, title=said, sections=(), notices=(said,))
+        assert text_of(to_pdf(document)).count(said) == 3
+
+
 def test_what_no_font_shows_is_refused_and_named(
     tmp_path: Path, fonts: Callable[[Path], None]
 ) -> None:
