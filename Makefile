@@ -13,7 +13,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow check format bench bench-backtest bench-context bench-presets clean
+.PHONY: help demo dev test test-slow check format docs bench bench-backtest bench-context bench-presets clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what
 
 bench-presets: $(VENV)/.installed-dev  ## how long a hundred presets take to be checked, and one edit among them
 	$(BIN)/python tests/bench/presets.py $(BENCH_ARGS)
+
+docs: $(VENV)/.installed-dev  ## write the README's table of tools anew
+	@$(BIN)/python -m tests.tool_table
 
 clean:  ## remove the environment and what tools left behind
 	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis

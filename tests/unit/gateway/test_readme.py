@@ -1,4 +1,4 @@
-"""The preset that the README shows holds as it stands there, and its case passes on the demo planner."""
+"""What the README shows holds: its preset runs as it stands there, and its table of tools is that of the code."""
 
 import re
 from pathlib import Path
@@ -10,8 +10,8 @@ from gateway.team_house import load_presets
 from gateway.toolbox import Equipment, toolbox
 from swarm_presets.evals import cases
 from swarm_presets.problems import render
+from tests.tool_table import README, shipped, table, written
 
-README = Path(__file__).parents[3] / "README.md"
 NAME = "compare-stocks"
 
 
@@ -25,3 +25,16 @@ async def test_the_preset_of_the_readme_runs_as_it_is_shown(tmp_path: Path) -> N
     [case] = cases(presets.trees[NAME])
     verdict = await Runner(settings, NAME, Cassette()).run(case)
     assert verdict.passed, verdict.shortfalls
+
+
+def test_the_table_of_tools_is_that_of_the_code() -> None:
+    """MCP-2: `make docs` writes it anew."""
+    readme = README.read_text("utf-8")
+    assert written(readme, table(shipped())) == readme
+
+
+def test_every_shipped_preset_is_told_of() -> None:
+    settings = Settings.model_validate({"presets_dir": "nowhere", "models": {"default": "demo"}})
+    names = load_presets(settings, toolbox(Equipment())).trees
+    told = README.read_text("utf-8")
+    assert [name for name in names if f"`{name}`" not in told] == []
