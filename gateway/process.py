@@ -9,6 +9,7 @@ import asyncio
 import logging
 import signal
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 from agent_core.finance import work
 from channels.base import CanMenu, Channel
@@ -177,6 +178,8 @@ async def chat(
         finally:
             line.close()
     core = await build(settings)
+    if text is not None:  # the engine ends with the answer: nobody would hear what a task brings
+        core.turns.services = replace(core.turns.services, tasks=None)
     terminal = TerminalChannel()
     try:
         await core.channels.start([terminal], core.intake.accept)

@@ -13,7 +13,7 @@ from agent_core.finance.backtest_job import Outcome, Request
 from agent_core.finance.bars import Interval
 from agent_core.finance.equity_chart import EquityRequest, Titles
 from agent_core.tools import notices, several
-from agent_core.tools.series import Series, percent, price, signed
+from agent_core.tools.series import Series, joined, percent, price, signed
 from agent_core.tools.spec import ToolContext
 
 CREDIBILITY: Literal["logic tool"] = "logic tool"
@@ -111,7 +111,7 @@ def fields(ctx: ToolContext, trial: Trial, files: list[str], *, kept: bool) -> d
         "last_trades": [_trade(trade) for trade in outcome.run.trades[-SHOWN_TRADES:]],
         "artifacts": files,
         "kept": kept,
-        "note": "; ".join(_notes(ctx, trial)),
+        "note": joined(ctx, _notes(ctx, trial)),
         "notice": notices.past(ctx.language),
     }
 

@@ -12,7 +12,7 @@ from agent_core.finance.work import outside
 from agent_core.tools import series
 from agent_core.tools.portfolio_priced import Priced
 from agent_core.tools.portfolio_words import head
-from agent_core.tools.series import dump, percent, signed
+from agent_core.tools.series import dump, joined, percent, signed
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput
 
 MONTHS = 13
@@ -59,7 +59,7 @@ async def measured(
             "benchmark": against.symbol if against else None,
             "without_price": unpriced,
             "remarks": risk.remarks(found, unpriced, ctx.language),
-            "note": "; ".join(filter(None, [HEURISTIC[ctx.language], why, _short(found)])),
+            "note": joined(ctx, [HEURISTIC[ctx.language], why, _short(found)]),
         }
     )
     return found, fields

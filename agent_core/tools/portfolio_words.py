@@ -8,7 +8,7 @@ from agent_core import symbols
 from agent_core.finance.portfolio import Line, Worth
 from agent_core.finance.portfolio_chart import Allocation, Part
 from agent_core.tools.portfolio_priced import Priced
-from agent_core.tools.series import percent, price
+from agent_core.tools.series import joined, percent, price
 from agent_core.tools.spec import ToolContext
 
 SHOWN = 40  # positions that are told in full, the largest first
@@ -52,7 +52,7 @@ def view_fields(ctx: ToolContext, priced: Priced) -> dict[str, Any]:
         }
         for t in priced.contents.trades[:TRADES]
     ]  # fmt: skip
-    fields["note"] = "; ".join(_notes(ctx, priced))
+    fields["note"] = joined(ctx, _notes(ctx, priced))
     return fields
 
 

@@ -93,8 +93,11 @@ def _reason(ctx: ToolContext, result: Regime) -> str:
     else:
         votes = ("up", "neither", "down")
         words = ("close against SMA50", "SMA20 against SMA50", "line fitted to 60 days")
-    said = (f"{w}: {votes[1 - v]}" for w, v in zip(words, (close, averages, line), strict=True))
-    return "; ".join(said)
+    colon = "：" if ctx.language == "zh" else ": "
+    said = (
+        f"{w}{colon}{votes[1 - v]}" for w, v in zip(words, (close, averages, line), strict=True)
+    )
+    return series.joined(ctx, said)
 
 
 def _few(ctx: ToolContext, result: Regime) -> str:
