@@ -210,8 +210,9 @@ def _fonts(han: bytes | None) -> Iterator[None]:
     try:
         yield
     finally:
-        if (
-            font is not None
-        ):  # the library never forgets a font, and takes the first of a name or face for all
-            del pdfmetrics._fonts[HAN]  # noqa: SLF001 - it offers no other way
-            del pdfmetrics._dynFaceNames[font.face.name]  # noqa: SLF001
+        if font is not None:
+            known: Any = (
+                pdfmetrics  # it never forgets a font, and takes the first of a name or face for all
+            )
+            del known._fonts[HAN]  # noqa: SLF001 - it offers no other way
+            del known._dynFaceNames[font.face.name]  # noqa: SLF001
