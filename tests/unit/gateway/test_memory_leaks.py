@@ -238,8 +238,10 @@ async def test_every_tool_that_reads_stored_things_is_in_this_suite(db: Database
     """A new one must be added above: it is known by the ports that it uses."""
     del db
     market = {"search_stock_by_name", "analyze_stock", "get_market_overview", "get_market_history"}
+    market |= {"chart", "screen_stocks", "market_regime", "wyckoff_diagnose", "indicators"}
+    market |= {"risk_metrics", "correlation", "market_calendar", "fundamentals", "filings"}
     public = market | {
-        "chart",
+        "position_size",
         "web_fetch",
         "web_search",
         "run_backtest",  # writes into the owner's book, and reads nothing of it
@@ -252,6 +254,9 @@ async def test_every_tool_that_reads_stored_things_is_in_this_suite(db: Database
     # Held to their owner in test_portfolio_chat.py and test_orders.py.
     of_books = {"portfolio", "update_portfolio", "place_order", "cancel_order"}
     of_books |= {"generate_ai_report", "generate_strategy_decision"}  # test_report_kept.py
+    of_books |= {"get_stock_profiles"}  # test_own_profiles.py
+    of_books |= {"alert", "remind"}  # test_watching_tools.py
+    of_books |= {"load_skill"}  # test_skills_tool.py
     # Held to their owner in test_outside.py.
     of_files = {"read_document", "read_file", "write_file", "exec_command"}
     assert {spec.name for spec in toolbox()} - public - of_books - of_files == {
