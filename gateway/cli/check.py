@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -102,6 +103,7 @@ def findings(
     yield from _platforms(settings)
     yield from _sources(settings, ask=ask_sources)
     yield from _commands(settings)
+    yield from _servers(settings)
 
 
 def _commands(settings: Settings) -> Iterator[Finding]:
@@ -118,6 +120,14 @@ def _commands(settings: Settings) -> Iterator[Finding]:
         why = str(missing).rstrip(".")
         problem = settings.refuse(key, f"cannot work: {why}", cure).problems[0]
         yield Finding(f"settings.{key}", problem)
+
+
+def _servers(settings: Settings) -> Iterator[Finding]:
+    """Whether the package for MCP servers is there, where any is on."""
+    if settings.mcp.enabled() and find_spec("mcp") is None:
+        message, cure = "the package for MCP is not installed", "pip install 'swarmgate[mcp]'"
+        problem = settings.refuse("mcp.servers", message, cure).problems[0]
+        yield Finding("settings.mcp.servers", problem)
 
 
 def _sources(settings: Settings, *, ask: bool) -> Iterator[Finding]:

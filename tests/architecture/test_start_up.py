@@ -20,6 +20,7 @@ HEAVY = {
     "google.genai",
     "lxml",
     "matplotlib",
+    "mcp",
     "numpy",
     "openai",
     "openpyxl",
@@ -35,6 +36,7 @@ HEAVY = {
     "telegram",
     "trafilatura",
     "typer",
+    "uvicorn",
     "yfinance",
 }
 
