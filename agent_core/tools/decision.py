@@ -16,9 +16,9 @@ from agent_core.finance.portfolio_books import Books
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct, months_before
 from agent_core.finance.strategies import Name, expand
-from agent_core.finance.work import WorkerDied, WorkTooLong, outside
 from agent_core.tools import decision_words, notices, report_pictures, series
 from agent_core.tools.analysis import Analysis, analyze
+from agent_core.tools.calculated import calculated
 from agent_core.tools.decision_words import Made
 from agent_core.tools.series import Series, dump, percent
 from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -152,12 +152,9 @@ class _Desk:
             )
         request = Request((Asked(history, start),), rules, TERMS, (bars,), split=SPLIT)
         self._tell("计算中", "computing", 0.3)
-        try:
-            analysis = await outside(analyze, window, history)
-            state = await outside(regime.judge, [regime.recent(history)])
-            outcome = await outside(compute, request)
-        except (WorkerDied, WorkTooLong) as e:
-            raise ToolFailure(str(e)) from e
+        analysis = await calculated(analyze, window, history)
+        state = await calculated(regime.judge, [regime.recent(history)])
+        outcome = await calculated(compute, request)
         scene = _scene(history, span, analysis, state.mood, outcome)
         return Made(
             found.symbol.id, found.window.currency, last, horizon, style, scene,

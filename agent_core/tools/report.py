@@ -9,12 +9,12 @@ from pydantic import BaseModel
 from agent_core import symbols as names
 from agent_core.book import Portfolio, least
 from agent_core.finance import regime
+from agent_core.finance.correlation import correlations
 from agent_core.finance.fx import Rates
 from agent_core.finance.portfolio_books import Books
 from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.report_document import Section
 from agent_core.finance.sources.chain import Sources
-from agent_core.finance.work import WorkerDied, WorkTooLong, outside
 from agent_core.tools import (
     notices,
     portfolio_words,
@@ -27,6 +27,7 @@ from agent_core.tools import (
 from agent_core.tools import report_market as of_market
 from agent_core.tools import report_portfolio as of_portfolio
 from agent_core.tools import report_stock as of_stock
+from agent_core.tools.calculated import calculated
 from agent_core.tools.portfolio import EMPTY, OFF
 from agent_core.tools.portfolio_priced import priced_book
 from agent_core.tools.portfolio_risk import measured
@@ -40,6 +41,7 @@ from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec
 
 CREDIBILITY: Literal["logic tool"] = "logic tool"
 MOST_STOCKS, MOST_MEMBERS = 6, 12
+MOST_PAIRED = 6  # members whose correlations are told, so that the table stays one to be read
 PRIVATE = "The portfolio is private and this is a group: ask for its report in a private chat."
 Kind = Literal["stock", "portfolio", "market"]
 
@@ -157,7 +159,8 @@ class _Maker:
         if len(studied) == 1:
             return of_stock.one(self.ctx.language, studied[0], charts[0]), loaded
         compared = await report_pictures.comparison(self.ctx, loaded.found, dark=self.dark)
-        return of_stock.several(self.ctx.language, studied, charts, compared), loaded
+        pairs = await calculated(correlations, [one.window for one in loaded.found])
+        return of_stock.several(self.ctx.language, studied, charts, compared, pairs), loaded
 
     async def _market(
         self, wanted: list[str], topic: str, start: str | None, end: str | None
@@ -167,15 +170,11 @@ class _Maker:
         if len(wanted) > MOST_MEMBERS:
             raise ToolFailure(f"{len(wanted)} symbols are too many; name at most {MOST_MEMBERS}")
         studied, loaded = await studies(self.sources, self.ctx, wanted, start, end)
-        try:
-            state = await outside(
-                regime.judge, [regime.recent(one.history) for one in loaded.found]
-            )
-        except (WorkerDied, WorkTooLong) as e:
-            raise ToolFailure(f"{e}: fewer symbols") from e
+        state = await calculated(regime.judge, [regime.recent(one.history) for one in loaded.found])
         self._tell("绘图", "drawing", 0.5)
         compared = await report_pictures.comparison(self.ctx, loaded.found, dark=self.dark)
-        return of_market.market(self.ctx.language, studied, state, compared, topic), loaded
+        pairs = await calculated(correlations, [one.window for one in loaded.found[:MOST_PAIRED]])
+        return of_market.market(self.ctx.language, studied, state, compared, pairs, topic), loaded
 
     async def _portfolio(self, start: str | None, end: str | None) -> tuple[Made, Several]:
         books, rates, ctx = self.shelf.books, self.shelf.rates, self.ctx

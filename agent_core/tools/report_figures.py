@@ -7,13 +7,13 @@ from agent_core.finance import returns, risk
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct, return_pct
 from agent_core.finance.trend import Direction
-from agent_core.finance.work import WorkerDied, WorkTooLong, outside
 from agent_core.finance.wyckoff import Phase
 from agent_core.tools import several
 from agent_core.tools.analysis import Analysis, analyze
+from agent_core.tools.calculated import calculated
 from agent_core.tools.series import Series, percent, price
 from agent_core.tools.several import Several
-from agent_core.tools.spec import ToolContext, ToolFailure
+from agent_core.tools.spec import ToolContext
 
 SIGNS = 3  # events after Wyckoff that are shown
 MONTHS = (1, 3, 6, 12)
@@ -107,12 +107,13 @@ async def studies(
     made = []
     for i, one in enumerate(loaded.found):
         ctx.progress(one.symbol.id, 0.1 + 0.4 * i / len(loaded.found))
-        try:
-            result = await outside(analyze, one.window, one.history)
-        except (WorkerDied, WorkTooLong) as e:
-            raise ToolFailure(f"{e}: fewer symbols or a shorter window") from e
-        made.append(Study(one, facts(one, result)))
+        made.append(Study(one, await calculated(_facts, one)))
     return made, loaded
+
+
+def _facts(found: Series) -> Facts:
+    """In the worker process: the figures of a window."""
+    return facts(found, analyze(found.window, found.history))
 
 
 def facts(found: Series, result: Analysis) -> Facts:

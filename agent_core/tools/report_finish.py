@@ -1,8 +1,8 @@
 """The end of every report: own records, sources, limits and notices added, and the whole put into its form."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal, TypeVar
+from typing import Literal
 
 from agent_core.finance.bars import Bars
 from agent_core.finance.report_document import Bullets, Document, Language, Section, Table
@@ -10,16 +10,15 @@ from agent_core.finance.report_fonts import NoGlyphs
 from agent_core.finance.report_html import to_html
 from agent_core.finance.report_markdown import to_markdown
 from agent_core.finance.report_pdf import to_pdf
-from agent_core.finance.work import WorkerDied, WorkTooLong, outside
 from agent_core.tools import notices, report_own, report_words
+from agent_core.tools.calculated import calculated
 from agent_core.tools.report_own import Own
 from agent_core.tools.report_pictures import safe
 from agent_core.tools.report_stock import Made
 from agent_core.tools.report_words import LABELS, NONE
-from agent_core.tools.spec import Artifact, ToolContext, ToolFailure
+from agent_core.tools.spec import Artifact, ToolContext
 
 Form = Literal["pdf", "html", "markdown"]
-Data = TypeVar("Data", str, bytes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,15 +75,15 @@ async def rendered(ctx: ToolContext, whole: Document, form: Form, stem: str, lin
     name, note = safe(stem), ""
     if form == "pdf":
         try:
-            data = await _laid_out(to_pdf, whole)
+            data = await calculated(to_pdf, whole)
         except NoGlyphs as e:
             form, note = "html", _no_pdf(ctx, e)
         else:
             return Files((Artifact(f"{name}.pdf", "application/pdf", data, line),), form)
     if form == "html":
-        data = await _laid_out(to_html, whole)
+        data = await calculated(to_html, whole)
         return Files((Artifact(f"{name}.html", "text/html", data, line),), form, note)
-    text = (await _laid_out(to_markdown, whole)).encode()
+    text = (await calculated(to_markdown, whole)).encode()
     pictures = [Artifact(p.name, "image/png", p.light, p.caption) for p in whole.pictures()]
     return Files((Artifact(f"{name}.md", "text/markdown", text, line), *pictures), form)
 
@@ -95,10 +94,3 @@ def _no_pdf(ctx: ToolContext, why: NoGlyphs) -> str:
     return (
         f"HTML instead of PDF: {why}; with a font such as Noto Sans CJK installed a PDF can be made"
     )
-
-
-async def _laid_out(how: Callable[[Document], Data], whole: Document) -> Data:
-    try:
-        return await outside(how, whole)
-    except (WorkerDied, WorkTooLong) as e:
-        raise ToolFailure(f"{e}: fewer symbols, or format=html") from e

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from agent_core.finance.correlation import correlations
+from agent_core.finance.correlation import Pair
 from agent_core.finance.regime import Regime
 from agent_core.finance.report_document import (
     Block,
@@ -21,14 +21,13 @@ from agent_core.tools.report_stock import Made, correlation_section, pair_fields
 from agent_core.tools.report_words import LABELS, TRENDS, moved, share
 from agent_core.tools.series import percent
 
-MOST_PAIRED = 6  # members whose correlations are told, so that the table stays one to be read
-
 
 def market(
     language: Language,
     studied: Sequence[Study],
     state: Regime,
     compared: Picture | None,
+    pairs: Sequence[Pair],
     named: str,
 ) -> Made:
     """The report; `named` is what the market was called, "" for nothing."""
@@ -41,7 +40,6 @@ def market(
         _table(language, state),
         returns_section(language, [one.facts for one in studied], compared),
     ]
-    pairs = correlations(windows[:MOST_PAIRED])
     if pairs:
         sections.append(correlation_section(language, pairs))
     return Made(

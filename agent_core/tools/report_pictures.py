@@ -15,9 +15,9 @@ from agent_core.finance.comparison_chart import (
 from agent_core.finance.indicators import WARM_UP
 from agent_core.finance.portfolio_chart import Allocation, draw_allocation
 from agent_core.finance.report_document import Picture
-from agent_core.finance.work import WorkerDied, WorkTooLong, outside
+from agent_core.tools.calculated import calculated
 from agent_core.tools.series import Series
-from agent_core.tools.spec import ToolContext, ToolFailure
+from agent_core.tools.spec import ToolContext
 
 Request = TypeVar("Request", ChartRequest, ComparisonRequest, Allocation)
 
@@ -75,8 +75,5 @@ async def _both(
     how: Callable[[Request], bytes], request: Request, name: str, caption: str, *, dark: bool
 ) -> Picture:
     themes: tuple[ThemeName, ...] = ("light", "dark") if dark else ("light",)
-    try:
-        drawn = [await outside(how, replace(request, theme=theme)) for theme in themes]
-    except (WorkerDied, WorkTooLong) as e:
-        raise ToolFailure(f"{e}: fewer symbols or a shorter window") from e
+    drawn = [await calculated(how, replace(request, theme=theme)) for theme in themes]
     return Picture(name, drawn[0], drawn[1] if dark else None, caption)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from agent_core.finance.bars import Bars
-from agent_core.finance.correlation import Pair, correlations
+from agent_core.finance.correlation import Pair
 from agent_core.finance.report_document import (
     Block,
     Bullets,
@@ -77,12 +77,12 @@ def several(
     studied: Sequence[Study],
     charts: Sequence[Picture],
     compared: Picture | None,
+    pairs: Sequence[Pair],
 ) -> Made:
     """A report on a few symbols, compared."""
     zh = language == "zh"
     lines = tuple((one.facts.symbol, words.conclusion(language, one.facts)) for one in studied)
     windows = tuple(one.series.window for one in studied)
-    pairs = correlations(windows)
     head = (Bullets(tuple(line for _, line in lines)),)
     sections = [returns_section(language, [one.facts for one in studied], compared)]
     sections.append(correlation_section(language, pairs))

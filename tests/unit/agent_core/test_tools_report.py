@@ -1,5 +1,6 @@
 """generate_ai_report: figures that were computed, the same in each form; own records; what is kept; a model's view."""
 
+import asyncio
 import datetime as dt
 import io
 import json
@@ -345,3 +346,22 @@ async def test_few_bars_and_days_without_volume_make_a_report_that_says_what_is_
     assert "| SMA200 | — |" in text(made)
     assert "Volumes are missing" in text(made)
     assert "3 of 3 days have no volume" in text(made).split("## Limits")[1]
+
+
+async def test_a_report_that_is_cancelled_is_not_kept_and_ends_the_call_of_its_model() -> None:
+    """BGT-1: a cancelled task leaves nothing behind."""
+    asked, book = asyncio.Event(), Book()
+
+    async def forever(_: object) -> Said:
+        asked.set()
+        await asyncio.Event().wait()
+        return Said("")
+
+    model = ScriptedModel(forever)
+    task = asyncio.create_task(run(spec(Shelf(book, ungrounded=invented)), PLAIN, model=model))
+    await asked.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert book.kept == []
+    assert model.finished == []
