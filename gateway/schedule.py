@@ -180,8 +180,9 @@ class Timer:
         """The schedule has changed (and is committed): look at it again."""
         self._changed.set()
 
-    async def start(self) -> None:
-        """Deliver what was missed, then wait for what comes."""
+    async def start(self, *, runs: bool = True) -> None:
+        """Deliver what was missed, then wait for what comes. Not `runs`: where no platform could take the answers."""
+        self._runs = self._runs if runs else None
         self._task = asyncio.create_task(self._run(), name="schedule")
 
     async def stop(self) -> None:
