@@ -37,7 +37,7 @@ ERRANDS: tuple[Errand, ...] = (
     ),
     Errand(
         "remind",
-        _words(r"remind(?:\s+me|ers?)", "(?:后|天|点|\\d)[，,\\s]*提醒我|定时提醒"),
+        _words(r"remind(?:\s+me|ers?)", r"(?:后|天|点|\d[:：]\d\d|-\d\d)[，,\s]*提醒我|定时提醒"),
         look.reminder,
         (
             "When, and of what? For example “remind me in two hours to look at the close”.",

@@ -25,7 +25,11 @@ def understand(texts: Iterable[str]) -> Ask | None:
     known: Ask | None = None
     for text in texts:
         ask = follow(read(text), known)
-        if ask.symbols or (ask.errand and not ask.errand.acts):
+        if ask.errand is not None and ask.errand.acts:
+            known = (
+                replace(ask, errand=None) if ask.symbols else known
+            )  # never done again by "and AAPL?"
+        elif ask.symbols or ask.errand:
             known = ask
     return ask
 

@@ -60,6 +60,22 @@ _MARKETS = (
     (_words(r"crypto|bitcoin|\bbtc\b|加密|比特币"), "CRYPTO"),
     (_words(r"\bus\b|\busa\b|u\.s\.|america\w*|nyse|nasdaq|wall\s+street|美股|美国|纽约"), "US"),
 )
+Choices = tuple[tuple[re.Pattern[str], str], ...]
+_HORIZONS: Choices = (
+    (_words(r"short[\s-]?term|weeks?|短线|短期"), "short"),
+    (_words(r"medium[\s-]?term|months?|中线|中期"), "medium"),
+    (_words(r"long[\s-]?term|a\s+year|长线|长期"), "long"),
+)
+_STYLES: Choices = (
+    (_words(r"reversion|反转|均值回归"), "reversion"),
+    (_words(r"break-?out|突破"), "breakout"),
+    (_words(r"trend|趋势"), "trend"),
+)
+_FORMATS: Choices = (
+    (_words(r"\bhtml\b|网页"), "html"),
+    (_words(r"\bmarkdown\b"), "markdown"),
+    (_words(r"\bpdf\b"), "pdf"),
+)
 _DIAGNOSED = _words(r"portfolio|holdings|持仓|组合")
 _WHOLE = _words(r"markets?|大盘|市场")
 _DIAGNOSE = _words(r"diagnos|risk|check|concentrat|diversif|诊断|体检|风险|集中|分散")
@@ -78,7 +94,8 @@ def backtest(ask: Ask) -> Args | None:
     made: dict[str, Any] = {"symbols": list(ask.symbols), "strategy": name}
     if values and keys:
         made["params"] = dict(zip(keys, values, strict=False))
-    if cost := named(ask.rest, _COST):
+    points = re.search(r"(\d+(?:\.\d+)?)\s*bps", ask.rest)
+    if cost := amount(points[1]) if points else named(ask.rest, _COST):
         made["commission_bps"] = cost
     return made | ask.days
 
@@ -182,14 +199,23 @@ def nothing(_: Ask) -> Args:
 
 
 def decision(ask: Ask) -> Args | None:
-    """generate_strategy_decision: of one share."""
-    return one_share(ask)
+    """generate_strategy_decision: of one share, with horizon and style where they are named."""
+    if not ask.symbols:
+        return None
+    made = {"symbol": ask.symbols[0]} | _chosen(ask.rest, _HORIZONS, "horizon")
+    made |= _chosen(ask.rest, _STYLES, "style")
+    return made | ({"end": ask.days["end"]} if "end" in ask.days else {})
 
 
 def report(ask: Ask) -> Args | None:
     """generate_ai_report: on the shares named, on the portfolio, or on the market."""
+    made: dict[str, Any] = _chosen(ask.rest, _FORMATS, "format")
     if _DIAGNOSED.search(ask.rest):
-        return {"kind": "portfolio"}
+        return {"kind": "portfolio", **made}
     if ask.symbols:
-        return {"symbols": list(ask.symbols)}
-    return {"kind": "market"} if _WHOLE.search(ask.rest) else None
+        return {"symbols": list(ask.symbols), **made, **ask.days}
+    return {"kind": "market", **made, **ask.days} if _WHOLE.search(ask.rest) else None
+
+
+def _chosen(text: str, choices: Choices, field: str) -> dict[str, str]:
+    return next(({field: value} for pattern, value in choices if pattern.search(text)), {})

@@ -17,6 +17,8 @@ FENCE = ("<untrusted>", "</untrusted>")
 _ZH = {
     "up": "向上", "down": "向下", "sideways": "横盘", "calm": "平静", "normal": "正常", "stressed": "紧张",
     "high": "偏高", "buy": "买入", "sell": "卖出", "hold": "持有", "reduce": "减仓", "avoid": "回避",
+    "no decision": "不作决定", "medium": "中等", "low": "偏低", "trend": "趋势", "reversion": "反转",
+    "breakout": "突破", "momentum": "动量", "levels": "价位", "volatility": "波动", "phase": "阶段", "backtest": "回测",
     "market": "市价", "limit": "限价", "stop": "止损", "filled": "已成交", "open": "未成交",
     "cancelled": "已取消", "rejected": "被拒绝", "accumulation": "吸筹", "markup": "上涨", "distribution": "派发",
     "markdown": "下跌", "unclear": "不明", "long": "多头", "short": "空头", "flat": "空仓", "running": "运行中",

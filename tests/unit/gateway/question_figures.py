@@ -64,8 +64,8 @@ def until(symbol: str, end: dt.date | None = None) -> tuple[Day, ...]:
     for day in raw(symbol):
         if end is None or day.date <= end:
             ratio = math.prod(r for at, r in splits(symbol) if day.date < at)
-            prices = (value / ratio for value in (day.high, day.low, day.close))
-            found.append(Day(day.date, *prices, volume=day.volume * ratio))
+            high, low, close = (value / ratio for value in (day.high, day.low, day.close))
+            found.append(Day(day.date, high, low, close, day.volume * ratio))
     return tuple(found)
 
 

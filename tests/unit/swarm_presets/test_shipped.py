@@ -26,7 +26,20 @@ def teams() -> dict[str, Team]:
 
 
 def test_shipped_presets_are_these(teams: dict[str, Team]) -> None:
-    assert set(teams) == {"research-desk", "single-stock", "solo", "trading-desk"}
+    assert set(teams) == {
+        "crypto-desk",
+        "daily-brief",
+        "earnings-note",
+        "macro-fx",
+        "portfolio-review",
+        "research-desk",
+        "risk-committee",
+        "screen-and-rank",
+        "single-stock",
+        "solo",
+        "trading-desk",
+        "trading-plan",
+    }
     assert load_folder(tools=TOOLS).abstract == {"desk-base"}
 
 
@@ -92,14 +105,14 @@ def bounds(limits: Limits) -> tuple[float, float, int, int, int]:
         (
             "analysis",
             (180.0, 75.0, 8, 20_000, 2_500),
-            "analyze_stock portfolio get_market_overview get_market_history",
+            "analyze_stock portfolio get_market_overview get_market_history generate_ai_report",
             "analyze_stock portfolio get_market_overview",
         ),
         (
             "trading",
             (120.0, 45.0, 6, 12_000, 1_600),
-            "portfolio analyze_stock get_market_overview get_market_history",
-            "portfolio get_market_overview",
+            "portfolio generate_strategy_decision analyze_stock get_market_overview get_market_history",
+            "portfolio generate_strategy_decision get_market_overview",
         ),
     ],
 )
@@ -110,7 +123,7 @@ def test_trading_desk_agent_is_pinned(
     tools: str,
     fallback: str,
 ) -> None:
-    """Limits of SUB-2, those tools of SUB-3 and fallback tools of SUB-11 that exist, policies of SUB-10."""
+    """Limits of SUB-2, tools of SUB-3, fallback tools of SUB-11, policies of SUB-10."""
     worker = teams["trading-desk"].agents[agent]
     assert bounds(worker.limits) == limits
     assert worker.tools == tuple(tools.split())
@@ -146,6 +159,7 @@ def test_trading_desk_supervisor_is_pinned(teams: dict[str, Team]) -> None:
         "chart",
         "check_background_tasks",
         "compact",
+        "generate_strategy_decision",
         "load_context",
         "load_skill",
         "portfolio",
