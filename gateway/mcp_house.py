@@ -5,8 +5,9 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from agent_core.tools.mcp import Caller, Offer, Trust, foreign_specs
+from agent_core.tools.mcp import Offer, Trust, foreign_specs
 from agent_core.tools.mcp_link import Link
 from agent_core.tools.mcp_names import prefix_of
 from agent_core.tools.mcp_process import Command
@@ -91,7 +92,10 @@ class McpHouse:
 class _Idle:
     """Nobody is connected: a command that only looks at tools."""
 
-    async def call(self, tool: str, *_: object) -> dict[str, object]:
+    async def call(
+        self, tool: str, args: dict[str, Any], progress: Callable[[str, float | None], None]
+    ) -> dict[str, Any]:
+        del args, progress
         raise ToolFailure(f"{tool} was not called: nothing is connected here; swarmgate run is.")
 
 
@@ -101,8 +105,7 @@ def join_known(settings: Settings, registry: Registry) -> Registry:
     known = KnownTools.read(settings.data_dir) if servers else KnownTools(Path())
     for name, server in servers.items():
         offers = known.of(name, server) or []
-        caller: Caller = _Idle()
-        registry.renew(prefix_of(name), foreign_specs(_trust(name, server), offers, caller))
+        registry.renew(prefix_of(name), foreign_specs(_trust(name, server), offers, _Idle()))
     return registry
 
 
