@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from sqlalchemy import Connection
 
 from agent_core.book import Event, Holding
-from agent_core.finance.portfolio import SMALLEST, Moved, moved
+from agent_core.finance.portfolio import SMALLEST, Moved, exact, moved
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit as audit
 from agent_core.storage import portfolio
@@ -17,7 +17,7 @@ from agent_core.trading import PAPER, Cash, Order, Report, Trade
 from gateway import halt
 
 NO_CASH = "the account had {have:,.2f} {currency} and {need:,.2f} were needed when it was filled"
-NO_SHARES = "the account had {have:g} {symbol} and {need:g} were to be sold when it was filled"
+NO_SHARES = "the account had {have} {symbol} and {need} were to be sold when it was filled"
 PROTECTED = "protects order {id}"
 
 
@@ -88,7 +88,9 @@ def _allowed(conn: Connection, order: Order, report: Report, halted: str) -> Rep
     held = holding_of(conn, order.owner, order.account, order.symbol)
     quantity = held.quantity if held else 0.0
     if order.quantity > quantity + SMALLEST:
-        note = NO_SHARES.format(have=quantity, need=order.quantity, symbol=order.symbol)
+        note = NO_SHARES.format(
+            have=exact(quantity), need=exact(order.quantity), symbol=order.symbol
+        )
         return Report("refused", note=note)
     return report
 
@@ -190,6 +192,6 @@ def told(order: Order) -> str:
     """A filled order in a line."""
     verb = "Bought" if order.side == "buy" else "Sold"
     return (
-        f"{verb} {order.quantity:g} {order.symbol} at {order.fill_price:g} {order.currency} on {order.filled_on} "
-        f"({order.mode}, {order.broker}), fee {order.fee:g} {order.currency}"
+        f"{verb} {exact(order.quantity)} {order.symbol} at {exact(order.fill_price or 0.0)} {order.currency} on "
+        f"{order.filled_on} ({order.mode}, {order.broker}), fee {exact(order.fee)} {order.currency}"
     )

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from agent_core.book import Holding
 from agent_core.finance import risk_limits
 from agent_core.finance.orders import Checked, OrderRefused
-from agent_core.finance.portfolio import SMALLEST, net_usd
+from agent_core.finance.portfolio import SMALLEST, exact, net_usd
 from agent_core.finance.risk_limits import Limits, Standing
 from agent_core.storage import orders as rows
 from agent_core.storage import portfolio
@@ -133,8 +133,8 @@ def _affordable(
     if order.side == "sell":
         if order.quantity > have + SMALLEST:
             raise OrderRefused(
-                f"not placed: the account {order.account} has {have:g} {order.symbol}; sell at most that (the paper "
-                "account sells nothing short)"
+                f"not placed: the account {order.account} has {exact(have)} {order.symbol}; sell at most that (the "
+                "paper account sells nothing short)"
             )
         return
     waiting = sum(

@@ -8,7 +8,7 @@ from sqlalchemy import Connection
 
 from agent_core.book import Event, Holding
 from agent_core.finance.orders import OrderRefused
-from agent_core.finance.portfolio import net_usd
+from agent_core.finance.portfolio import exact, net_usd
 from agent_core.finance.portfolio_books import Contents
 from agent_core.finance.portfolio_change import HEAVY, Item, Plan, plan
 from agent_core.finance.portfolio_quotes import DOLLAR, Quotes
@@ -151,6 +151,8 @@ def _remove(conn: Connection, owner: str, key: tuple[str, str]) -> None:
 def told(trade: Trade) -> str:
     """A trade in a line, as the history of events has it."""
     if trade.kind == "dividend":
-        return f"Dividend of {trade.symbol}: {trade.amount:g} {trade.currency} ({trade.account})"
+        return (
+            f"Dividend of {trade.symbol}: {exact(trade.amount)} {trade.currency} ({trade.account})"
+        )
     verb = "Bought" if trade.kind == "buy" else "Sold"
-    return f"{verb} {trade.quantity:g} {trade.symbol} at {trade.price:g} {trade.currency} ({trade.account})"
+    return f"{verb} {exact(trade.quantity)} {trade.symbol} at {exact(trade.price)} {trade.currency} ({trade.account})"

@@ -10,7 +10,7 @@ The market's time of an order is the day of the last bar that was known when it 
 Where no later bar can be expected (the source ends in the past, or the run may see nothing later), the last close
 stands in for it: a market order is filled there, a limit order where the close is within its limit, a stop order where
 the close has reached it; the note says so. An order is filled whole, at the earliest bar that does. Bars without
-volume fill nothing.
+volume fill nothing, unless the series has none at all, as fixings of currencies.
 
 Quantity and prices of an order are in shares of its day. A split ends it: nobody has said yes to it in the new shares.
 Nor do bars in another currency fill it, as a source further on in the chain may have.
@@ -72,15 +72,19 @@ class PaperBroker:
         splits = tuple(s for s in bars.applied if s.date > order.market_date)
         bars = replace(bars, splits=splits).as_traded() if splits else bars
         later = bars.window(order.market_date + dt.timedelta(days=1), None)
-        return self._by_bars(order, later, splits) or self._by_close(order, bars, later, as_of)
+        return self._by_bars(order, later, splits, any(bars.volume)) or self._by_close(
+            order, bars, later, as_of
+        )
 
-    def _by_bars(self, order: Order, later: Bars, splits: Sequence[Split]) -> Report | None:
-        """What the first bar that fills or ends the order makes of it; None where none does."""
+    def _by_bars(
+        self, order: Order, later: Bars, splits: Sequence[Split], volumes: bool
+    ) -> Report | None:
+        """What the first bar that fills or ends the order makes of it; None where none does. `volumes`: they count."""
         for i in range(len(later)):
             if ended := next((s for s in splits if s.date <= later.dates[i]), None):
                 return Report("cancelled", note=SPLIT.format(day=ended.date, ratio=ended.ratio))
             price = fill_price(order, later, i)
-            if price is not None and later.volume[i] > 0:
+            if price is not None and (later.volume[i] > 0 or not volumes):
                 return self._filled(order, price, later.dates[i], AT_BAR, later.source)
         return None
 

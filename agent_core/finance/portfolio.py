@@ -59,6 +59,14 @@ class Worth:
     unconverted: tuple[str, ...] = field(default=())
 
 
+def exact(value: float) -> str:
+    """A quantity or a price as it is, 1,234,567.125 or 0.50 or 780: what a person says yes to, or traded, unrounded."""
+    cents = f"{value:,.2f}"
+    if value != int(value) and float(cents.replace(",", "")) == value:
+        return cents
+    return f"{value:,.12g}" if abs(value) >= 1 or value == 0 else f"{value:.12f}".rstrip("0")
+
+
 @dataclass(frozen=True, slots=True)
 class Moved:
     """A position after a fill. A quantity below 0 is sold short; `cost` is the average price of what is there."""

@@ -13,7 +13,7 @@ from typing import Literal
 
 from agent_core.book import Holding
 from agent_core.finance.orders import OrderRefused
-from agent_core.finance.portfolio import SMALLEST, moved
+from agent_core.finance.portfolio import SMALLEST, exact, moved
 from agent_core.trading import Cash, Trade
 
 Action = Literal["set", "buy", "sell", "remove", "set_cash", "dividend"]
@@ -162,7 +162,7 @@ def _position(
     if item.action == "sell":
         if item.quantity > have + SMALLEST:
             raise OrderRefused(
-                f"there are {have:g} {item.symbol} to sell, not {item.quantity:g}; sell at most {have:g}"
+                f"there are {exact(have)} {item.symbol} to sell, not {exact(item.quantity)}; sell at most {exact(have)}"
             )
         left = have - item.quantity
         after = (

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Literal
 
 from agent_core.finance.orders import Checked
+from agent_core.finance.portfolio import exact
 from agent_core.trading import Order
 
 Language = Literal["en", "zh"]
@@ -64,12 +65,12 @@ def _say(code: str, language: Language, /, **values: object) -> str:
 def preview_text(checked: Checked, language: Language) -> str:
     """An order before it is placed. Cash and position are shown in private alone."""
     order, quote = checked.order, checked.quote
-    kind = _say(order.kind, language, level=_number(order.level or 0.0))
+    kind = _say(order.kind, language, level=_level(order.level or 0.0))
     foreign = quote.currency != "USD"
     usd = _say("in_usd", language, usd=_number(checked.usd)) if foreign else ""
     lines = [
         _say(
-            "order", language, side=_say(order.side, language), quantity=f"{order.quantity:g}",
+            "order", language, side=_say(order.side, language), quantity=exact(order.quantity),
             symbol=order.symbol, kind=kind,
         ),
         _say(
@@ -78,7 +79,7 @@ def preview_text(checked: Checked, language: Language) -> str:
         ),
     ]  # fmt: skip
     if order.protect is not None:
-        lines.append(_say("protect", language, level=_number(order.protect)))
+        lines.append(_say("protect", language, level=_level(order.protect)))
     lines.append(_say(order.mode, language, account=order.account))
     if checked.private and checked.cash is not None and checked.held is not None:
         sign = 1 if order.side == "buy" else -1
@@ -86,7 +87,7 @@ def preview_text(checked: Checked, language: Language) -> str:
             _say(
                 "cash", language, before=_number(checked.cash),
                 after=_number(checked.cash - sign * checked.notional), currency=quote.currency,
-                symbol=order.symbol, held=f"{checked.held:g}", will=f"{checked.held + sign * order.quantity:g}",
+                symbol=order.symbol, held=exact(checked.held), will=exact(checked.held + sign * order.quantity),
             )
         )  # fmt: skip
     lines.append(_say("next" if quote.live else "close", language, date=quote.date))
@@ -103,14 +104,20 @@ def line_of(order: Order, language: Language) -> str:
     told = {
         "id": order.id,
         "side": _say(order.side, language),
-        "quantity": f"{order.quantity:g}",
+        "quantity": exact(order.quantity),
         "symbol": order.symbol,
     }
     if order.status == "filled" and order.fill_price is not None:
-        price = _number(order.fill_price)
+        price = _level(order.fill_price)
         done = {"price": price, "currency": order.currency, "date": order.filled_on}
         return _say("filled", language, **told, **done)
     return _say("state", language, **told, status=_say(f"s_{order.status}", language))
+
+
+def _level(value: float) -> str:
+    """A price that is said yes to, or was paid: with its cents, and with all that it has beyond them."""
+    cents = _number(value)
+    return cents if float(cents.replace(",", "")) == value else exact(value)
 
 
 def _number(value: float) -> str:

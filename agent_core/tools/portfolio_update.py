@@ -15,6 +15,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from agent_core import symbols
 from agent_core.approvals import Rule
 from agent_core.finance.orders import OrderRefused
+from agent_core.finance.portfolio import exact
 from agent_core.finance.portfolio_books import Books
 from agent_core.finance.portfolio_change import HEAVY, Action, Item, Plan, Step
 from agent_core.tools.series import dump
@@ -193,7 +194,11 @@ def _position(step: Step, *, before: bool, zh: bool) -> str:
     held = step.before if before else step.after
     if held is None:
         return "无" if zh else "none"
-    return f"{held.quantity:g} @ {held.cost:,.4g} {held.currency}".strip()
+    told = (
+        step.item.action == "set" and not before
+    )  # else it is an average, with digits without end
+    cost = held.cost if told else round(held.cost, 4 if held.cost >= 1 else 8)
+    return f"{exact(held.quantity)} @ {exact(cost)} {held.currency}".strip()
 
 
 def _why_twice(made: Plan, language: str) -> str:

@@ -78,7 +78,7 @@ class BaostockSource:
                 for year in years
                 for row in _rows(client.query_dividend_data(code, year, yearType="operate"))
             ]
-        traded = [row for row in rows if row["tradestatus"] != "0" and row["close"]]
+        traded = [row for row in rows if row["tradestatus"] != "0" and _priced(row)]
         if not traded:
             raise NoData(f"no prices of {symbol}", self.name, "check the symbol and the window")
         return bars_of(symbol, traded, paid)
@@ -117,6 +117,10 @@ def bars_of(symbol: str, rows: list[dict[str, str]], paid: list[dict[str, str]])
             if (cash := float(row["dividCashPsBeforeTax"] or 0)) > 0
         ),
     )
+
+
+def _priced(row: dict[str, str]) -> bool:
+    return all(float(row[name] or 0) > 0 for name in ("open", "high", "low", "close"))
 
 
 def _ratio(row: dict[str, str]) -> float:

@@ -109,7 +109,7 @@ def bars_of(symbol: str, rows: list[Sequence[float]], quote: str, last: dt.date)
     kept = [(day, row) for day, row in dated if day <= last]
     if not kept:
         raise NoData(f"no prices of {symbol}", CcxtSource.name, "check the symbol and the window")
-    if any(len(row) < 6 or None in row for _, row in kept):
+    if any(len(row) < 6 or None in row or min(row[1:5]) <= 0 for _, row in kept):
         raise down(CcxtSource.name, "it answered rows without prices")
     columns = [array("d", (row[i] for _, row in kept)) for i in range(1, 6)]
     return Bars(

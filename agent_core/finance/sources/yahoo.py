@@ -118,7 +118,7 @@ def bars_of(symbol: str, frame: Any, currency: str) -> Bars:
     """The bars of yfinance's frame, as traded. Rows without a price are left out. Raises NoData for an empty one."""
     columns = {name: frame[name].tolist() for name in ("Open", "High", "Low", "Close", "Volume")}
     days = [stamp.date() for stamp in frame.index]
-    whole = [i for i, row in enumerate(zip(*columns.values(), strict=True)) if _finite(row[:4])]
+    whole = [i for i, row in enumerate(zip(*columns.values(), strict=True)) if _priced(row[:4])]
     if not whole:
         raise NoData(f"no prices of {symbol}", YahooSource.name, "check the symbol and the window")
     kept = {name: array("d", (values[i] for i in whole)) for name, values in columns.items()}
@@ -143,5 +143,5 @@ def _events(frame: Any, days: list[dt.date], name: str) -> Iterable[tuple[dt.dat
     return [(day, value) for day, value in zip(days, values, strict=False) if value > 0]
 
 
-def _finite(row: Iterable[float]) -> bool:
-    return all(math.isfinite(value) for value in row)
+def _priced(row: Iterable[float]) -> bool:
+    return all(0 < value < math.inf for value in row)

@@ -201,3 +201,10 @@ async def test_bars_in_another_currency_fill_no_order() -> None:
     source = Pence(FIRST, FIRST)
     report = await PaperBroker(Sources([source]), Still()).look(an_order())
     assert (report.status, report.price) == ("open", None)
+
+
+async def test_where_no_bar_has_a_volume_every_bar_fills() -> None:
+    """Fixings of currencies have none: an order of a pair would wait for ever."""
+    source = Given((1.08, 1.08, 1.08, 1.08, 0.0), (1.09, 1.09, 1.09, 1.09, 0.0))
+    report = await PaperBroker(Sources([source]), Still()).look(an_order())
+    assert (report.status, report.price) == ("filled", 1.09)

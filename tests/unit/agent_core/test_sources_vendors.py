@@ -23,7 +23,7 @@ from agent_core.finance.sources.akshare_source import AkshareSource
 from agent_core.finance.sources.baostock_source import BaostockSource
 from agent_core.finance.sources.ccxt_source import CcxtSource
 from agent_core.finance.sources.source import NoData, SourceDown
-from agent_core.finance.sources.yahoo import YahooSource
+from agent_core.finance.sources.yahoo import YahooSource, bars_of
 from tests.vendors import DAY, Vendor, Watch
 
 # --- Yahoo Finance -----------------------------------------------------------------------------------------------
@@ -470,6 +470,20 @@ def test_ccxts_rows_become_bars_of_utc_days() -> None:
         ccxt_source.bars_of(
             "BTC-USD", [[MIDNIGHT, None, None, None, None, None]], "USD", DAY("2024-03-07")
         )
+    with pytest.raises(SourceDown, match="without prices"):
+        ccxt_source.bars_of("BTC-USD", [[MIDNIGHT, 0, 4, 0, 3, 8.5]], "USD", DAY("2024-03-07"))
+
+
+@pytest.mark.slow
+def test_days_to_which_yahoo_gives_no_price_are_left_out() -> None:
+    """It fills in zeros for some days without trade: no order and no gain is figured from such."""
+    from pandas import DataFrame, Timestamp
+
+    days = [Timestamp(day) for day in ("2024-03-05", "2024-03-06", "2024-03-07")]
+    columns = {name: [10.0, 0.0, 11.0] for name in ("Open", "High", "Low", "Close")}
+    frame = DataFrame(columns | {"Volume": [5.0, 0.0, 6.0]}, index=days)
+    bars = bars_of("X", frame, "USD")
+    assert (bars.dates, list(bars.close)) == ((DAY("2024-03-05"), DAY("2024-03-07")), [10.0, 11.0])
 
 
 @pytest.mark.slow

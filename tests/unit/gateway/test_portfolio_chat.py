@@ -53,7 +53,7 @@ async def test_a_small_change_is_shown_before_and_after_and_done_after_one_yes(
     async with house(db, change(GOOG_ROW), "done") as it:
         await it.ask("I bought one more GOOG at 800")
         shown = question(it).text
-        assert "1. **GOOG** (default): 100 @ 500 USD → 101 @ 503 USD" in shown
+        assert "1. **GOOG** (default): 100 @ 500 USD → 101 @ 502.9703 USD" in shown
         assert "cash (default) 10,000.00 → 9,200.00 USD" in shown
         assert "About 0.9% of the net value in all." in shown
         assert "action" not in shown  # what the tool shows stands in place of the arguments
