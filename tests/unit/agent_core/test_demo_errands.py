@@ -263,7 +263,7 @@ async def test_a_follow_up_repeats_an_errand_for_another_share_but_never_an_orde
             }
         )
 
-    tools = {"run_backtest": backtest, "place_order": ordered}
+    tools: dict[str, Tool] = {"run_backtest": backtest, "place_order": ordered}
     talk = Talk((*SOLO, *tools), tools=tools)
     assert "**Backtest macd(12,26,9) on GOOG: 31.11 %**" in await talk.say("backtest macd on GOOG")
     await talk.say("and AAPL?")
@@ -343,7 +343,7 @@ async def test_a_skill_is_loaded_and_then_done() -> None:
 
 async def test_a_name_of_several_shares_is_asked_about_by_buttons() -> None:
     found = [{"symbol": s, "name": s, "has_data": True} for s in ("AAPL", "MSFT")]
-    tools = {
+    tools: dict[str, Tool] = {
         "search_stock_by_name": lambda _: json.dumps({"matches": found}),
         "ask_user": lambda _: "MSFT",
     }
