@@ -30,6 +30,7 @@ def one_worker() -> Iterator[None]:
     asyncio.run(work.close())
 
 
+@pytest.mark.slow
 @on_sqlite
 async def test_a_report_and_a_decision_run_in_the_background_and_are_known_afterwards(
     db: Database,
