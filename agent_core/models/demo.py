@@ -11,6 +11,7 @@ import json
 import re
 import uuid
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import replace
 
 from agent_core.models.demo_answer import answer, language_for
 from agent_core.models.demo_ask import Ask
@@ -104,7 +105,8 @@ def _asks(turn: Turn) -> tuple[Ask, ...]:
     count = len(turn.texts)
     first = count - min(turn.own, MAX_STEERED)
     asks = (understand(turn.texts[: position + 1]) for position in range(first, count))
-    return tuple(ask for ask in asks if ask is not None)
+    found = (ask for ask in asks if ask is not None)
+    return tuple(replace(ask, language=turn.spoken) if turn.spoken else ask for ask in found)
 
 
 def _pieces(text: str) -> Iterator[str]:

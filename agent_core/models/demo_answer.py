@@ -50,6 +50,8 @@ def language_for(asks: Sequence[Ask], turn: Turn) -> Language:
     """The language of what is asked now, else of what was said last."""
     if asks:
         return asks[-1].language
+    if turn.spoken:
+        return turn.spoken
     return language_of(turn.texts[-1]) if turn.texts else "en"
 
 

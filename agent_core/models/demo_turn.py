@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, TypeGuard
 
+from agent_core.models.demo_ask import Language
 from agent_core.ports import ModelRequest
 from agent_core.types import Block, Context, Message, Text, ToolResult, ToolUse
 
@@ -18,6 +19,9 @@ TAGGED = re.compile(r"<([a-z][a-z_-]*)>.*?</\1>|\[上下文信息\].*?\[/上下�
 BACKGROUND = (
     "\n\nContext:\n"  # stands between a delegated task and what the supervisor adds (SUB-6)
 )
+SPOKEN = re.compile(
+    r"language: (en|zh)"
+)  # a whole block: of a plan's task, which was written for whoever asks
 NOW = re.compile(r"\bnow:\s*(\d{4}-\d{2}-\d{2})")
 NEWS = "<task-notification>"  # in a Context block: background tasks have ended (BGT-4)
 CLOSING = re.compile(
@@ -73,7 +77,7 @@ class Turn:
     """The present turn. `texts` are the person's, oldest first; the last `own` of them belong to this turn.
 
     `background` is what was handed over with a delegated task. `news`: it began with the results of background tasks,
-    and not with anybody's words.
+    and not with anybody's words. `spoken` is the person's language, where a plan's task is in its own.
     """
 
     texts: tuple[str, ...] = ()
@@ -83,6 +87,7 @@ class Turn:
     today: dt.date | None = None
     background: str = ""
     news: bool = False
+    spoken: Language | None = None
 
     def of(self, name: str) -> list[Outcome]:
         """Outcomes of one tool that brought something."""
@@ -107,6 +112,7 @@ def read_turn(request: ModelRequest) -> Turn:
     today: dt.date | None = None
     handed = ""
     news = False
+    spoken: Language | None = None
     for message in request.messages:
         if message.role == "assistant":
             calls = {call.id: call for call in message.calls} if message.calls else {}
@@ -114,6 +120,7 @@ def read_turn(request: ModelRequest) -> Turn:
             continue
         outcomes += _outcomes(message, calls)
         today = _today(message) or today
+        spoken = _spoken(message) or spoken
         if _is_news(message):
             own, outcomes, closed, news = 0, [], False, True
         background, words = _own_words(message)
@@ -126,7 +133,7 @@ def read_turn(request: ModelRequest) -> Turn:
             own += 1
         closed = closed or _closes(message)
     asked = tuple(texts[-MAX_TEXTS:])
-    return Turn(asked, min(own, MAX_TEXTS), tuple(outcomes), closed, today, handed, news)
+    return Turn(asked, min(own, MAX_TEXTS), tuple(outcomes), closed, today, handed, news, spoken)
 
 
 def _is_news(message: Message) -> bool:
@@ -163,6 +170,13 @@ def _today(message: Message) -> dt.date | None:
                 return dt.date.fromisoformat(match[1])
             except ValueError:
                 return None
+    return None
+
+
+def _spoken(message: Message) -> Language | None:
+    for block in message.blocks:
+        if isinstance(block, Context) and (match := SPOKEN.fullmatch(block.text)):
+            return "zh" if match[1] == "zh" else "en"
     return None
 
 

@@ -24,7 +24,7 @@ from agent_core.runtime.run import Ended, Run
 from agent_core.runtime.team import Agent, Status
 from agent_core.runtime.watchdog import Stalled, watched
 from agent_core.tools.registry import Registry
-from agent_core.types import Message, NewRow, Row, RowKind, Text, assistant, user
+from agent_core.types import Context, Message, NewRow, Row, RowKind, Text, assistant, user
 
 # Seconds of a turn that delegations leave to the supervisor for its answer; a tenth of its time where that is less.
 LAST_WORD = 30.0
@@ -90,7 +90,9 @@ async def _first_row(place: Place, task: str, context: str) -> NewRow:
         words = f"{task}\n{context}"
         tolerance = agent.grounding.tolerance
         meta[accept.UNFOUNDED] = await accept.unfounded(parent, rows, words, tolerance)
-    message = Message("user", (*known.contexts, Text(made.text)))
+    # A plan's tasks are in its preset's language, which need not be the person's.
+    spoken = (Context(f"language: {parent.person.language}"),) if planned else ()
+    message = Message("user", (*spoken, *known.contexts, Text(made.text)))
     return NewRow(RowKind.USER, message, ref="task", meta=meta)
 
 

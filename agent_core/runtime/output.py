@@ -177,11 +177,37 @@ def _clip(words: str) -> str:
 def render(contract: OutputContract, data: Any) -> str:
     """The data in Markdown for people: by the contract's template, else as a plain list of its fields.
 
-    In a template `{{ a.0.b }}` is a field; a field that is missing shows as a dash.
+    In a template `{{ a.0.b }}` is a field; a field that is missing shows as a dash. One that stands alone on its line
+    is a table where it is a list of records with the same plain fields.
     """
-    if not contract.render:
+    template = contract.render
+    if not template:
         return "\n".join(_listed(data))
-    return _FIELD.sub(lambda found: _shown(_at(data, found[1])), contract.render).strip()
+
+    def shown(found: re.Match[str]) -> str:
+        value = _at(data, found[1])
+        around = template[: found.start()][-1:] + template[found.end() :][:1]
+        return (_table(value) if not around.strip("\n") else "") or _shown(value)
+
+    return _FIELD.sub(shown, template).strip()
+
+
+def _table(value: Any) -> str:
+    """Records with the same plain fields as a Markdown table; empty for anything else."""
+    if not isinstance(value, list) or not all(isinstance(row, dict) and row for row in value):
+        return ""
+    columns = list(value[0]) if value else []
+    if not columns or any(list(row) != columns for row in value):
+        return ""
+    cells = [[*row.values()] for row in value]
+    if any(isinstance(cell, list | dict) for row in cells for cell in row):
+        return ""
+    lines = [columns, ["---"] * len(columns), *([_cell(cell) for cell in row] for row in cells)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines)
+
+
+def _cell(value: Any) -> str:
+    return " ".join(_scalar(value).split()).replace("|", "\\|")
 
 
 def _at(data: Any, path: str) -> Any:

@@ -16,7 +16,7 @@ from agent_core.finance.orders import Checked, Desk, OrderRefused, Permit
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools import series
 from agent_core.tools.orders_words import cancel_text, line_of, preview_text
-from agent_core.tools.series import dump, price
+from agent_core.tools.series import dump, price, units
 from agent_core.tools.spec import Preview, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.trading import PAPER, Mode, NewOrder, Order, Side
 
@@ -243,7 +243,7 @@ def fields_of(order: Order, now: dt.datetime) -> dict[str, object]:
         "status": order.status,
         "symbol": order.symbol,
         "side": order.side,
-        "quantity": order.quantity,
+        "quantity": units(order.quantity),
         "kind": order.kind,
         "limit_price": order.limit_price,
         "stop": order.stop_price if order.protect is None else order.protect,

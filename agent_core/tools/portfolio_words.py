@@ -8,7 +8,7 @@ from agent_core import symbols
 from agent_core.finance.portfolio import Line, Worth
 from agent_core.finance.portfolio_chart import Allocation, Part
 from agent_core.tools.portfolio_priced import Priced
-from agent_core.tools.series import joined, percent, price
+from agent_core.tools.series import joined, percent, price, units
 from agent_core.tools.spec import ToolContext
 
 SHOWN = 40  # positions that are told in full, the largest first
@@ -40,14 +40,15 @@ def view_fields(ctx: ToolContext, priced: Priced) -> dict[str, Any]:
             fields[name] = _worth(part)
     fields["open_orders"] = [
         {
-            "order_id": o.id, "symbol": o.symbol, "side": o.side, "quantity": o.quantity, "kind": o.kind,
+            "order_id": o.id, "symbol": o.symbol, "side": o.side, "quantity": units(o.quantity), "kind": o.kind,
             "price": o.level, "account": o.account, "status": o.status, "note": o.note,
         }
         for o in priced.contents.orders
     ]  # fmt: skip
     fields["last_trades"] = [
         {
-            "kind": t.kind, "symbol": t.symbol, "quantity": t.quantity, "price": price(t.price), "fee": round(t.fee, 2),
+            "kind": t.kind, "symbol": t.symbol, "quantity": units(t.quantity), "price": price(t.price),
+            "fee": round(t.fee, 2),
             "currency": t.currency, "account": t.account, "date": str(t.day), "realised": round(t.realised, 2),
         }
         for t in priced.contents.trades[:TRADES]
@@ -86,7 +87,7 @@ def _line(line: Line) -> dict[str, Any]:
         "symbol": held.symbol,
         "name": held.name or None,
         "account": held.account,
-        "quantity": held.quantity,
+        "quantity": units(held.quantity),
         "cost": price(held.cost),
         "cost_currency": held.currency or None,
         "price": price(line.price),

@@ -122,6 +122,11 @@ def price(value: float | None) -> float | None:
     return round(value, 2 if abs(value) >= 10 else 4)
 
 
+def units(value: float) -> float:
+    """A number of shares as shown: 12 and not 12.0; parts of a share as they are."""
+    return int(value) if value == int(value) else value
+
+
 def percent(value: float | None) -> float | None:
     """Percent as shown: two decimals; never minus zero."""
     return None if value is None or not math.isfinite(value) else round(value, 2) + 0.0

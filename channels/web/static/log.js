@@ -119,6 +119,7 @@ export class Log {
       this.add(this.make(message));
     }
     if (!known) this.announcer.textContent = this.views.get(message.id).text.textContent;
+    if (this.live) this.live.draw(); // whether it waits for a person may have changed
     this.act.changed();
     this.keepEnd();
   }

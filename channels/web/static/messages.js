@@ -122,13 +122,18 @@ export class LiveView extends AnswerView {
   draw() {
     const { text, thinking, status, steps, closed } = this.state;
     this.root.classList.toggle("closed", closed);
-    this.steps.show(steps, { live: true, status: closed ? t("finishing") : status });
+    this.steps.show(steps, { live: true, status: closed ? t(this.asks() ? "deciding" : "finishing") : status });
     this.thinking.hidden = !thinking;
     this.thoughts.textContent = thinking;
     this.markdown.show(text);
     const others = this.state.buttons.filter((button) => button !== this.stopButton());
     const row = others.length && !closed ? [buttonRow(others, (data) => this.act.press(this.liveId, data))] : [];
     if (this.after.childElementCount || row.length) this.after.replaceChildren(...row);
+  }
+
+  /** Whether a question above waits for the person: then nothing goes on here until they decide. */
+  asks() {
+    return Boolean(this.root.parentElement?.querySelector(".message.answer:not(.live) .buttons"));
   }
 
   /** The button that the composer shows, if the turn can be stopped. */

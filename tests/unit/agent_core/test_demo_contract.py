@@ -11,7 +11,7 @@ from agent_core.models.demo import DemoModel
 from agent_core.ports import FinishedChunk, ModelRequest
 from agent_core.runtime.output import instructed, read
 from agent_core.runtime.team import Agent, OutputContract
-from agent_core.types import ToolResult, ToolUse, assistant, user
+from agent_core.types import Context, ToolResult, ToolUse, assistant, user
 from tests.unit.agent_core.demo_desk import analysis, history
 
 RATING = {"enum": ["buy", "overweight", "hold", "underweight", "sell"]}
@@ -206,3 +206,22 @@ async def test_the_same_request_has_the_same_answer(schema: dict[str, Any]) -> N
     first = await say(agent, TASK, HISTORY, ANALYSIS)
     assert first == await say(agent, TASK, HISTORY, ANALYSIS)
     assert set(numbers(json.loads(first))) <= {0}
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("zh", "趋势横盘"), ("en", "trend sideways"), (None, "trend sideways")]
+)
+async def test_a_plan_s_task_is_answered_in_the_person_s_language(
+    language: str | None, words: str
+) -> None:
+    """The task is in the preset's language, whoever asks; a block beside it names the person's."""
+    task = user("Trend and levels of GOOG")
+    if language:
+        task = replace(task, blocks=(Context(f"language: {language}"), *task.blocks))
+    use = ToolUse("c1", "analyze_stock", {"symbol": "GOOG"})
+    result = ToolResult("c1", use.name, analysis({"symbol": "GOOG"}))
+    messages = (task, assistant("", use), replace(user(), blocks=(result,)))
+    request = ModelRequest(instructed(contract(FINDINGS)).prompt, messages)
+    chunks = [chunk async for chunk in DemoModel(chunk_delay=0).stream(request)]
+    assert isinstance(chunks[-1], FinishedChunk)
+    assert words in chunks[-1].message.text

@@ -117,6 +117,26 @@ def test_the_template_shows_fields_lists_and_what_is_missing() -> None:
     assert shown == "**buy** (0.7)\n- trend\n- volume\nfirst: trend, — —"
 
 
+@pytest.mark.parametrize(
+    ("orders", "shown"),
+    [
+        (
+            [{"symbol": "AAPL", "n": 2}, {"symbol": "a|b", "n": None}],
+            "| symbol | n |\n| --- | --- |\n| AAPL | 2 |\n| a\\|b | — |",
+        ),
+        ([{"symbol": "AAPL"}, {"n": 2}], "- **symbol**: AAPL\n- **n**: 2"),  # not the same fields
+        ([{"symbol": ["AAPL"]}], "- **symbol**\n  - AAPL"),  # not plain
+        ([], "—"),
+    ],
+)
+def test_records_that_stand_alone_are_a_table(orders: Any, shown: str) -> None:
+    template = "Plan:\n\n{{ orders }}\n\nEnd of it"
+    made = render(OutputContract("json", {}, template), {"orders": orders})
+    assert made == f"Plan:\n\n{shown}\n\nEnd of it"
+    inline = render(OutputContract("json", {}, "Plan: {{ orders }}"), {"orders": orders})
+    assert "| ---" not in inline
+
+
 def test_without_a_template_the_fields_are_listed() -> None:
     data = {
         "rating": "买入",
