@@ -170,6 +170,7 @@ def test_trading_desk_supervisor_is_pinned(teams: dict[str, Team]) -> None:
         "restore_archive",
         "search_stock_by_name",
         "update_portfolio",
+        "web_fetch",
     }
     assert [(rule.tool, rule.by) for rule in desk.supervisor.approvals] == [
         ("update_portfolio", ("requester",))

@@ -10,7 +10,7 @@ from tests.house import settings
 
 REGISTRY = toolbox()
 ordering = {spec.name for spec in REGISTRY if spec.effect == "trade"}
-MADE_FOR_IT = {"trading-plan", "risk-committee", "crypto-desk"}
+MADE_FOR_IT = {"trading-plan"}
 
 
 def test_these_tools_place_orders_ask_each_time_and_are_the_supervisors_alone() -> None:
