@@ -22,10 +22,8 @@ def errands(turn: Turn, language: Language, facts: Facts) -> Iterator[str]:
         if outcome.is_error or outcome.call.agent or name in {*TOLD_HERE, tools.ASK}:
             continue
         if outcome.task:
-            yield say(language, "begun", tool=f"`{name}`", id=outcome.task)
-        elif name == tools.SKILL:
-            yield say(language, "skill_loaded", name=outcome.call.args.get("name"))
-        else:
+            yield say(language, "begun", id=outcome.task)
+        elif name != tools.SKILL:
             telling = TELLINGS.get(name, ANY)
             if section := told(telling, outcome, language):
                 yield section
