@@ -149,6 +149,8 @@ def _before(asks: Sequence[Ask], turn: Turn, language: Language) -> Iterator[str
             yield _undone(ask, ask.errand)
         elif ask.without:
             yield "> " + say(language, "without", tool=ask.without)
+    for loaded in turn.of(tools.SKILL):
+        yield say(language, "skill_loaded", name=loaded.call.args.get("name"))
     for outcome in turn.outcomes:
         yield from _on_delegation(outcome, turn, language)
 

@@ -25,7 +25,7 @@ def _words(en: str, zh: str) -> re.Pattern[str]:
 
 
 ERRANDS: tuple[Errand, ...] = (
-    Errand("web_fetch", look.URL, look.page),
+    Errand("web_fetch", look.URL, look.page, preset="solo"),
     Errand(
         "remember",
         re.compile(
@@ -43,6 +43,7 @@ ERRANDS: tuple[Errand, ...] = (
             "When, and of what? For example “remind me in two hours to look at the close”.",
             "什么时候提醒，提醒什么？",
         ),
+        preset="trading-desk",
         acts=True,
     ),
     Errand(
@@ -53,6 +54,7 @@ ERRANDS: tuple[Errand, ...] = (
         ),
         look.alarm,
         ("Of which share, and at which price?", "哪只股票，到什么价位？"),
+        preset="trading-desk",
         acts=True,
     ),
     Errand(
@@ -301,6 +303,7 @@ ERRANDS: tuple[Errand, ...] = (
             "(?:读|看|打开|总结|概括).{0,10}(?:文件|文档|附件|表格)|(?:文件|文档|附件|表格).{0,8}(?:内容|写了什么|说了什么)",
         ),
         look.document,
+        preset="trading-desk",
     ),
     Errand(
         "query_history",

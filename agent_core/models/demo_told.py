@@ -60,7 +60,15 @@ class Quote:
     path: str
 
 
-Part = Line | Each | Table | Quote
+@dataclass(frozen=True, slots=True)
+class Empty:
+    """A sentence where the list at `path` is there and holds nothing."""
+
+    path: str
+    line: Line
+
+
+Part = Line | Each | Table | Quote | Empty
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +88,10 @@ def told(telling: Telling, outcome: Outcome, language: Language) -> str:
         elif isinstance(part, Each):
             items = _list(outcome.data, part.path)[:MOST]
             blocks[-1] += [line for item in items for line in _line(part.line, item, language)]
+        elif isinstance(part, Empty):
+            blocks[-1] += (
+                _line(part.line, {}, language) if at(outcome.data, part.path) == [] else []
+            )
         elif block := _block(part, outcome, language):
             blocks += [[block], []]
     return "\n\n".join(_shown(block) for block in blocks if block)

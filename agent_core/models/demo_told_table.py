@@ -1,6 +1,6 @@
 """What the demo planner says of each tool's result. A new tool is one entry; see `demo_told` for how it is read."""
 
-from agent_core.models.demo_told import Each, Line, Quote, Table, Telling
+from agent_core.models.demo_told import Each, Empty, Line, Quote, Table, Telling
 from agent_core.models.demo_told_figures import FIGURES
 
 _BOOK = "Symbol | Quantity | Cost | Price | Value | Gain | Weight"
@@ -89,6 +89,7 @@ TELLINGS: dict[str, Telling] = FIGURES | {
     "check_background_tasks": Telling(
         (
             Line("**Background tasks:**", "**后台任务：**", ("tasks",)),
+            Empty("tasks", Line("There are no background tasks.", "没有后台任务。")),
             Each("tasks", _TASK),
             _TASK,
             Line("{0}", "{0}", ("summary",)),
@@ -145,6 +146,7 @@ TELLINGS: dict[str, Telling] = FIGURES | {
             Line("{0}", "{0}", ("remark",)),
             Line("Alert {0} was removed.", "提醒 {0} 已删除。", ("removed",)),
             Line("**Alerts:**", "**提醒：**", ("alerts",)),
+            Empty("alerts", Line("There are no alerts.", "没有提醒。")),
             Each("alerts", Line("{0}: {1} ({2})", "{0}：{1}（{2}）", ("number", "alert", "state"))),
         ),
         figures=False,

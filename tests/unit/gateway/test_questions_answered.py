@@ -81,7 +81,7 @@ async def house(folder: Path, model: DemoModel | None = None) -> AsyncIterator[A
     turns.models, turns.services = models, replace(turns.services, model=models.get)
     ended: asyncio.Queue[int] = asyncio.Queue()
     turns.spoke = lambda begun: ended.put_nowait(begun.turn_id)
-    team = turns.teams.find("figures")
+    team = turns.teams.find(settings.preset)
     assert team is not None
     asked = 0
 
