@@ -57,7 +57,9 @@ def _orders(turn: Turn) -> Iterator[dict[str, Any]]:
 
 
 def _plain(value: object) -> object:
-    return float(value) if isinstance(value, Decimal) else value
+    if not isinstance(value, Decimal):
+        return value
+    return int(value) if value == value.to_integral_value() else float(value)
 
 
 def _is_number(text: str | None) -> bool:

@@ -4,9 +4,11 @@ import json
 import re
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from pydantic import BaseModel
 
 from gateway.problems import SettingsError
 from gateway.settings import Settings, load
@@ -335,6 +337,21 @@ def test_the_example_file_loads():
     example = Path(__file__).parents[3] / "deploy" / "swarmgate.example.yaml"
     settings = load(example, {"TELEGRAM_BOT_TOKEN": "123:abc"})
     assert isinstance(settings, Settings)
+
+
+def test_the_example_file_has_every_key():
+    """At its own place, or in a comment that shows how it is written; `foreign` is no key of the file."""
+    example = (Path(__file__).parents[3] / "deploy" / "swarmgate.example.yaml").read_text("utf-8")
+
+    def keys(model: type[BaseModel]) -> Iterator[str]:
+        for name, field in model.model_fields.items():
+            if name != "foreign":
+                yield field.alias or name
+            inner = field.annotation
+            if isinstance(inner, type) and issubclass(inner, BaseModel):
+                yield from keys(inner)
+
+    assert [key for key in keys(Settings) if not re.search(rf"\b{key}:", example)] == []
 
 
 def test_loading_is_quick(tmp_path: Path):

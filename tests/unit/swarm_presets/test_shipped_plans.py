@@ -1,4 +1,4 @@
-"""The shipped presets with fixed plans: nothing to warn of, bounded, in two languages; and how orders wait for a yes."""
+"""The shipped presets with fixed plans: bounded, in two languages, no warnings; and how orders wait for a yes."""
 
 import re
 from importlib.resources import files
