@@ -2,11 +2,14 @@
 
 The switch is a row that every order locks (agent_core/storage/orders_halt.py), so it outlives a restart and holds for
 every process on the database. Orders of the paper broker are cancelled in the transaction that throws it; those of a
-real broker are taken back right afterwards (orders.py). While the file is there nothing is ordered or booked, whatever
-the row says; taking it away resumes.
+real broker are taken back right afterwards (orders.py), also when the file appears while some are open. While the file is there nothing is ordered
+or booked, whatever the row says; taking it away resumes.
 """
 
+import asyncio
 import datetime as dt
+import logging
+from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +25,7 @@ FILE = "HALT"
 CURE = "an operator resumes with /halt off"
 CURE_FILE = "an operator resumes by removing that file"
 STOPPED = "trading is halted"
+DEBOUNCE_MS, QUIET_MS = 300, 100  # how long a series of changes in data_dir is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +71,31 @@ def resume(conn: Connection, by: str, now: dt.datetime) -> bool:
     switch.throw(conn, halted=False, by=by, reason="", at=now)
     audit.note(conn, by, "resume", now, {})
     return True
+
+
+async def appears(file: Path) -> None:
+    """Return once the file is there. Where the system offers no watching it never does: then the next look sees it."""
+    from watchfiles import awatch
+
+    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of each change
+    changes = awatch(
+        file.parent,
+        watch_filter=lambda _, path: path.endswith(file.name),
+        debounce=DEBOUNCE_MS,
+        step=QUIET_MS,
+        recursive=False,
+    )
+    async with aclosing(changes):
+        seen = asyncio.ensure_future(anext(changes, None))
+        try:
+            await asyncio.sleep(0)  # its first step registers with the system: nothing is missed
+            while not await asyncio.to_thread(file.exists):
+                if await seen is None:
+                    return
+                seen = asyncio.ensure_future(anext(changes, None))
+        finally:
+            seen.cancel()
+            await asyncio.gather(seen, return_exceptions=True)
 
 
 async def halt(db: Database, by: str, reason: str, now: dt.datetime) -> Stopped:

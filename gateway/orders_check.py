@@ -15,8 +15,10 @@ from agent_core.finance.risk_limits import Limits, Standing
 from agent_core.storage import orders as rows
 from agent_core.storage import portfolio
 from agent_core.trading import PAPER, Cash, NewOrder, Order, Quote
+from gateway import identity
 from gateway.history import PRIVATE, scope_of_turn
 from gateway.orders_book import Start
+from gateway.votes import author_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +56,7 @@ def judged(
 ) -> Checked:
     """The order, priced. Raises OrderRefused with what stands against it."""
     quote = marks.quote
+    _welcome(conn, owner, turn_id)
     _sensible(order, quote)
     if quote.usd is None:
         raise OrderRefused(
@@ -88,6 +91,13 @@ def judged(
         have if is_paper else None,
         private,
     )
+
+
+def _welcome(conn: Connection, owner: str, turn_id: int) -> None:
+    """Who was shut out orders nothing, also where somebody else says yes to what they asked for before."""
+    persons = {owner, author_of(conn, turn_id, owner)}
+    if any(identity.known(conn, person).revoked for person in persons):
+        raise OrderRefused("not placed: who asked for it has no access any more")
 
 
 def _without_share(limits: Limits) -> Limits:

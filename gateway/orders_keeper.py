@@ -8,6 +8,7 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from sqlalchemy import Connection
@@ -15,7 +16,7 @@ from sqlalchemy import Connection
 from agent_core.storage import orders as rows
 from agent_core.tools.orders_words import line_of
 from agent_core.trading import Order
-from gateway import conversation, links, outbox
+from gateway import conversation, halt, links, outbox
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.identity import Language, known, language_of
@@ -109,9 +110,21 @@ class OrderKeeper:
         waits: set[asyncio.Future[Any]] = {changed}
         if seconds is not None:
             waits.add(asyncio.ensure_future(self.sleep(seconds)))
+            file = self.desk.halt_file
+            if file is not None and not file.exists():
+                waits.add(asyncio.ensure_future(_thrown(file)))
         try:
             await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
         finally:
             for task in waits:
                 task.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
+
+
+async def _thrown(file: Path) -> None:
+    """Wait for the file of the kill switch; for ever where it cannot be watched for."""
+    try:
+        await halt.appears(file)
+    except OSError as error:  # the folder is gone, or the system has no watches left
+        log.warning("halt_file_not_watched", extra={"reason": str(error)})
+        await asyncio.Event().wait()

@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,10 +19,11 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit
 from agent_core.trading import NewOrder, Order, Report
-from gateway import halt
+from gateway import access, halt
 from gateway.db import Database
 from gateway.orders import OrderDesk
 from gateway.portfolio import StoredPortfolio
+from gateway.tables import Person
 from tests.databases import database_url, db, postgres_server
 from tests.house import on_sqlite, until
 from tests.unit.gateway.order_house import THE_TEAM, house, keeper
@@ -41,6 +43,7 @@ from tests.unit.gateway.trading import (
 
 __all__ = ["database_url", "db", "postgres_server"]
 LIVE = Permit(live=True, asked=True)
+NOON = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 
 
 @dataclass
@@ -154,6 +157,41 @@ async def test_an_order_that_is_left_open_is_looked_after_without_anybody_asking
         await until(lambda: len(broker.asked) == 2)
         await looks.stop()
     assert [o.status for o in await at.orders(ALICE)] == ["filled"]
+
+
+@on_sqlite
+async def test_a_halt_file_takes_back_what_is_open_as_soon_as_it_is_there(
+    db: Database, tmp_path: Path
+) -> None:
+    """Nobody asks, and the next look would be hours away: the switch stops all orders at once."""
+    broker = FakeBroker(
+        [Report("open", ref="5"), Report("open", ref="5"), Report("cancelled", ref="5")]
+    )
+    file = tmp_path / halt.FILE
+    at = desk(db, brokers={"live": broker}, halt_file=file)
+    async with house(db, desk=at, the_team=THE_TEAM) as it:
+        looks = keeper(it, at)
+        await looks.start()
+        await place(at, limit(780.0, mode="live"), permit=LIVE)
+        await until(lambda: len(broker.asked) == 2 and it._naps)
+        file.touch()
+        await until(lambda: broker.asked[-1][0] == "cancel")
+        await looks.stop()
+    assert [o.status for o in await at.orders(ALICE)] == ["cancelled"]
+
+
+@on_sqlite
+async def test_who_was_shut_out_orders_nothing_even_where_somebody_else_says_yes(
+    db: Database,
+) -> None:
+    at = desk(db)
+    values = {"id": ALICE, "name": "alice", "access": "allowed", "role": "user", "language": ""}
+    person = Person.__table__  # type: ignore[attr-defined]
+    await db.write(lambda conn: conn.execute(person.insert().values(**values, created_at=NOON)))
+    await db.write(lambda conn: access.revoke(conn, ALICE))
+    with pytest.raises(OrderRefused, match="has no access any more"):
+        await place(at, order())
+    assert await at.orders(ALICE) == []
 
 
 @pytest.mark.parametrize("new", [limit(600.0), limit(590.0, protect=500.0), stop(600.0, "buy")])
