@@ -38,7 +38,7 @@ def test_a_warning_is_told_and_is_no_failure(swarmgate: Command) -> None:
     write("version: 1\nname: mine\nsupervisor: {prompt: Use get_market_history., tools: [chart]}\n")
     said = swarmgate("presets", "validate")
     assert "warning[SW403]" in said
-    assert "fine: mine" in said
+    assert "mine" in said.partition("fine: ")[2].split(", ")
 
 
 def test_explain_and_diff_name_the_lines(swarmgate: Command) -> None:
