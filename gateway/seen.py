@@ -14,6 +14,8 @@ _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 PLACES = 500
 OURS = (
     "sched:",
+    "alert:",
+    "task:",
     "question:",
 )  # keys of rows that the gateway itself put in: no platform knows them
 

@@ -12,6 +12,8 @@ from gateway import access
 from gateway.alerts import MAX_OPEN
 from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
+from gateway.seen import SeenPlaces
+from gateway.web_host import _history
 from tests.house import START, Watch, on_sqlite, settings, until
 from tests.unit.gateway.watching import FRIDAY, Ticker, watching
 
@@ -245,3 +247,22 @@ async def test_whoever_was_shut_out_is_told_nothing(db: Database) -> None:
         await house.quiet()
         assert len(house.channel.texts("1")) == 1
         assert [a.state for a in await alerts(db)] == ["done"]
+
+
+async def test_an_alert_hides_no_message_from_a_channel_that_looks_for_missed_ones(
+    db: Database,
+) -> None:
+    """openclaw#77594: where a channel was is told by the platform's own ids alone; and it is no message of anybody."""
+    ticker = Ticker()
+    async with watching(db, ticker) as house:
+        await house.ask("/alert GOOG above 400", key="12345")
+        ticker.put(MONDAY, 401.0)
+        house.alerts._due.clear()
+        house.alerts._looked = False
+        await house.alerts.look()
+        await house.quiet()
+        found = await SeenPlaces(db).places("telegram", "777")
+        assert [key for _, key in found] == ["12345"]
+        lane = str(Address("telegram", "777", "1"))
+        said = await db.read(lambda conn: _history(conn, lane))
+        assert [item.text for item in said if item.role == "user"] == ["/alert GOOG above 400"]

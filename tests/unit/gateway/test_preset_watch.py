@@ -161,3 +161,23 @@ def test_an_edit_is_live_within_half_a_second() -> None:
     """What is left of 0.5 s after the waits is for reading: 100 presets take less than that of CPU when warm."""
     assert DEBOUNCE_MS == 300
     assert QUIET_MS <= DEBOUNCE_MS <= 400
+
+
+async def test_what_follows_from_presets_is_told_of_each_good_edit(watched: Watched) -> None:
+    """Schedules follow their file; a failure of theirs ends no watch, and a bad edit tells nothing."""
+    seen: list[str] = []
+
+    async def follow() -> None:
+        team = watched.house.find("desk")
+        seen.append(team.timed[0].cron if team and team.timed else "")
+        raise RuntimeError("the database is away")
+
+    watched.watch.on_change = follow
+    line = 'schedule: [{cron: "0 8 * * *", chat: "telegram:1", say: Hi}]\n'
+    (watched.folder / "desk.yaml").write_text(DESK + line)
+    await watched.until_read()
+    (watched.folder / "desk.yaml").write_text(DESK + line.replace("0 8", "0 88"))
+    await watched.until_read()
+    (watched.folder / "desk.yaml").write_text(DESK + line.replace("0 8", "0 9"))
+    await watched.until_read()
+    assert seen == ["0 8 * * *", "0 9 * * *"]
