@@ -77,7 +77,7 @@ ERRANDS: tuple[Errand, ...] = (
         "check_background_tasks",
         _words(
             r"(?:background|running)\s+tasks?|my\s+tasks|(?:cancel|stop|result\s+of|check|status\s+of)\s+(?:the\s+)?"
-            r"(?:background\s+)?tasks?|tasks?\s+(?:list|status)",
+            r"(?:background\s+)?tasks?|tasks?\s+(?:list|status|are\s+running)",
             "后台任务|(?:取消|停止|查看|检查|我的)\\s*任务|任务\\s*(?:列表|进度|状态|[0-9a-z]{4,}\\s*的?结果)",
         ),
         look.tasks,
@@ -88,7 +88,7 @@ ERRANDS: tuple[Errand, ...] = (
         "update_portfolio",
         _words(
             rf"I(?:'ve|\s+have)?\s+(?:just\s+)?(?:bought|sold|own|hold)\s+{AMOUNT}|"
-            rf"I\s+have\s+{AMOUNT}\s+(?:shares|[A-Z]{{2,5}})|(?:set|my|have)\b.{{0,40}}\bcash|"
+            rf"I\s+have\s+{AMOUNT}\s+(?:shares|[A-Z]{{2,5}})|(?:set|my|have)\b.{{0,40}}\bcash\b.{{0,20}}\d|\d.{{0,15}}\b(?:in|of)\s+cash|"
             r"(?:remove|delete|drop)\b.{0,30}\b(?:portfolio|holdings|positions|book)|"
             r"(?:add|enter|book)\b.{0,40}\b(?:portfolio|holdings|positions|book)",
             rf"[买卖][入出进]?了|我(?:持有|有)\s*{COUNTED}\s*股|现金[^？?]{{0,8}}\d|"
@@ -105,8 +105,9 @@ ERRANDS: tuple[Errand, ...] = (
     Errand(
         "place_order",
         re.compile(
-            rf"^(?!.*\b(?:should|shall|could)\s+I\b)(?=.*\b(?:buy|sell)\s+(?:me\s+)?{AMOUNT}(?!\s*(?:%|days?\b|years?\b)))|"
-            rf"^(?!.*(?:该不该|要不要|能不能|值得|吗))(?=.*(?:买|卖)[^\d？?。]{{0,14}}{COUNTED}\s*股)|"
+            rf"^(?!.*\b(?:should|shall|could)\s+I\b)(?=.*\b(?:buy|sell)\s+(?:me\s+)?{AMOUNT}(?!\s*(?:%|days?\b|years?\b))|"
+            rf".*\b(?:buy|sell)\s+(?:all|half|some)\b)|"
+            rf"^(?!.*(?:该不该|要不要|能不能|值得|吗))(?=.*(?:买|卖)[^\d？?。]{{0,14}}{COUNTED}\s*股|.*(?:买|卖)[入出]?(?:全部|所有|一些))|"
             r"\b(?:place|submit)\b.{0,20}\border\b|下单",
             re.IGNORECASE | re.DOTALL,
         ),
@@ -181,9 +182,9 @@ ERRANDS: tuple[Errand, ...] = (
     Errand(
         "portfolio",
         _words(
-            r"portfolios?|my\s+(?:holdings|positions|book|shares|stocks|trades|orders|account)|"
+            r"portfolios?|my\s+(?:holdings|positions|book|cash|shares|stocks|trades|orders|account)|"
             r"what\s+do\s+I\s+(?:hold|own)|open\s+orders",
-            "持仓|组合|我的(?:股票|账户|仓位|订单|交易)|[/!]checkup\\s*$",
+            "持仓|组合|我的(?:股票|现金|账户|仓位|订单|交易)|[/!]checkup\\s*$",
         ),
         study.holdings,
         agent="analysis",
@@ -192,7 +193,8 @@ ERRANDS: tuple[Errand, ...] = (
         "market_calendar",
         _words(
             r"(?:market|exchange|stock\s+exchange|nyse|nasdaq|wall\s+street)s?\b.{0,40}\b(?:open|close[sd]?|holidays?|hours)|"
-            r"(?:trading|market)\s+(?:days?|hours|calendar|holidays?)|(?:open|close[sd]?)\b.{0,30}\b(?:market|exchange)",
+            r"(?:trading|market)\s+(?:days?|hours|calendar|holidays?)|(?:open|close[sd]?)\b.{0,30}\b(?:market|exchange)|"
+            r"when\s+does\b.{0,30}\b(?:open|close)",
             "开市|休市|开盘(?:时间|吗)|收盘时间|交易日|交易时间|假期安排",
         ),
         study.market,

@@ -8,7 +8,7 @@ from agent_core.models.demo_amounts import AMOUNT, COUNTED, amount, named
 from agent_core.models.demo_ask import Args, Ask
 
 _QUANTITY = re.compile(
-    rf"\b(?:buy|sell|bought|sold|own|hold|have)\b(?:\s+(?:me|about|exactly))?\s+({AMOUNT})(?!\s*%)|"
+    rf"\b(?:buy|sell|bought|sold|own|hold|have|add|enter)\b(?:\s+(?:me|about|exactly))?\s+({AMOUNT})(?!\s*%)|"
     rf"(?:买|卖|持有|有)[^\d一二两三四五六七八九十百]{{0,14}}({COUNTED})\s*股|({COUNTED})\s*股|"
     rf"({AMOUNT})\s+shares?\b",
     re.IGNORECASE,
@@ -17,7 +17,7 @@ _AT = r"\b(?:at|for|limit|price(?:\s+of)?)\b|@|限价|成本价?|均价|价格?|
 _STOP = r"\bstop(?:[\s-]?loss)?\b|止损价?"
 _SELLS = re.compile(r"\b(?:sell|sold)\b|卖", re.IGNORECASE)
 
-_TRADED = re.compile(r"\b(?:bought|sold)\b|[买卖]", re.IGNORECASE)
+_TRADED = re.compile(r"\b(?:bought|sold|add)\b|[买卖加]", re.IGNORECASE)
 _CASH = re.compile(
     rf"({AMOUNT})\s*(?:[A-Z]{{3}}|dollars?|美元|元|港元)?\s*(?:in|of)\s+cash|"
     rf"\bcash\b[^\d]{{0,20}}?({AMOUNT})|现金[^\d]{{0,8}}({AMOUNT})",

@@ -76,6 +76,10 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
     ("strategy decision for GOOG", "generate_strategy_decision", {"symbol": "GOOG"}),
     ("my portfolio", "portfolio", {"mode": "view"}),
     ("组合诊断", "portfolio", {"mode": "diagnose"}),
+    ("what's my cash?", "portfolio", {"mode": "view"}),
+    ("add 10 GOOG at 300 to my portfolio", "update_portfolio", one("buy", symbol="GOOG", quantity=10, price=300)),
+    ("When does Hong Kong open?", "market_calendar", {"market": "HK"}),
+    ("which tasks are running?", "check_background_tasks", {"action": "list"}),
     (
         "I bought 10 GOOG at 300", "update_portfolio",
         one("buy", symbol="GOOG", quantity=10, price=300),
@@ -198,6 +202,7 @@ async def test_what_acts_or_looks_up_elsewhere_is_not_read_into_other_words(text
         ("correlation of GOOG", "At least two"),
         ("position size for IBM", "stop price"),
         ("下单", "买卖哪只股票"),
+        ("sell all my IBM", "how many?"),
     ],
 )
 async def test_what_is_missing_is_asked_for_and_not_invented(text: str, words: str) -> None:
