@@ -42,8 +42,8 @@ def run(conn: Connection, asked: "Asked", workspaces: Workspaces) -> Done:
     """/forget: asks first; /forget everything: does it."""
     wanted = asked.route.rest.lower()
     if wanted in _EVERYTHING:
-        report = _erase(conn, asked, workspaces)
-        return Done(told(report, asked), wake=report.wake)
+        said, wake = _erased(conn, asked, workspaces)
+        return Done(said, wake=wake)
     if wanted:
         return Done(say("how_to", asked.language, use=say("use_forget", asked.language)))
     asked.also.append(_question(conn, asked))
@@ -81,8 +81,7 @@ def pressed(conn: Connection, asked: "Asked", workspaces: Workspaces) -> Done:
         return Done(question)
     wake: tuple[tuple[str, str], ...] = ()
     if answer == "yes":
-        report = _erase(conn, asked, workspaces)
-        said, wake = told(report, asked), report.wake
+        said, wake = _erased(conn, asked, workspaces)
     else:
         said = say("forget_kept", asked.language)
     draft = Draft(question, forget.KEY, asked.person, asked.lane.address, said)
@@ -109,6 +108,18 @@ def _open(conn: Connection, asked: "Asked", number: str) -> int | str:
     if over or not json.loads(row.body)["buttons"]:
         return say("forget_late", asked.language)
     return row_id
+
+
+def _erased(
+    conn: Connection, asked: "Asked", workspaces: Workspaces
+) -> tuple[str, tuple[tuple[str, str], ...]]:
+    """What to say of it, and whom to wake."""
+    try:
+        report = _erase(conn, asked, workspaces)
+    except forget.AtBroker as error:
+        ids = ", ".join(map(str, error.orders))
+        return say("forget_at_broker", asked.language, ids=ids), ()
+    return told(report, asked), report.wake
 
 
 def _erase(conn: Connection, asked: "Asked", workspaces: Workspaces) -> forget.Report:

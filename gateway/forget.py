@@ -13,9 +13,11 @@ from dataclasses import dataclass, field
 from sqlalchemy import ColumnElement, Connection, and_, delete, func, not_, select, update
 
 from agent_core.storage import forget as core
+from agent_core.storage import orders, orders_halt
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables_memory import MemoryRow
 from agent_core.storage.upkeep import remove
+from agent_core.trading import PAPER
 from gateway import conversation
 from gateway.identity import principal_of
 from gateway.tables import (
@@ -57,6 +59,16 @@ BLANK = json.dumps(
         "files": [],
     }
 )
+
+
+class AtBroker(Exception):
+    """Orders of the person are open at a real broker, where they would go on with nobody knowing of them."""
+
+    def __init__(self, orders: Sequence[int]) -> None:
+        super().__init__(
+            f"nothing was deleted: the orders {', '.join(map(str, orders))} are open at a broker; cancel them first"
+        )
+        self.orders = tuple(orders)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,10 +113,13 @@ def everything(
 
     `keep_row` is the inbox row that asked for it: it and messages behind it are not touched. A turn of theirs that runs
     is fenced: it writes nothing more. Files of `workspaces` go before the commit: where that fails, erasing is asked
-    for again and finds fewer, while a commit without them could leave files that nobody knows of.
+    for again and finds fewer, while a commit without them could leave files that nobody knows of. Raises AtBroker.
     """
     core.overwrite(conn)
     who = identities(conn, person)
+    orders_halt.hold(conn)  # no order is placed beside it
+    if at_broker := [o.id for one in who for o in orders.undone(conn, one) if o.broker != PAPER]:
+        raise AtBroker(at_broker)
     sessions = core.sessions_of(conn, who)
     gone = core.family(conn, [*sessions.own, *sessions.shared])
     mine = _asked_by(who, keep_row)

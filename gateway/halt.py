@@ -2,8 +2,8 @@
 
 The switch is a row that every order locks (agent_core/storage/orders_halt.py), so it outlives a restart and holds for
 every process on the database. Orders of the paper broker are cancelled in the transaction that throws it; those of a
-real broker are taken back right afterwards (orders.py), also when the file appears while some are open. While the file is there nothing is ordered
-or booked, whatever the row says; taking it away resumes.
+real broker are taken back right afterwards (orders.py), also when the file appears while some are open. While the file
+is there nothing is ordered or booked, whatever the row says; taking it away resumes.
 """
 
 import asyncio

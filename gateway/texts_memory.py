@@ -121,6 +121,11 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forget_yes_here": ("Delete these", "删除这些"),
     "forget_no": ("Keep", "保留"),
     "forget_kept": ("Nothing was deleted.", "没有删除任何内容。"),
+    "forget_at_broker": (
+        "Nothing was deleted: your orders {ids} are open at a broker, where they would go on with nobody knowing of "
+        "them. Cancel them first, then write /forget again.",
+        "没有删除任何内容：您的订单 {ids} 仍在券商处未完成，删除后将无人跟踪。请先撤单，再发送 /forget。",
+    ),
     "forget_late": (
         "This question is no longer open; write /forget again.",
         "这个问题已失效，请重新发送 /forget。",

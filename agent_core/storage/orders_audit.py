@@ -106,8 +106,11 @@ def fields_of(order: object, status: str, price: float | None) -> dict[str, obje
 
 
 def _unlike(conn: Connection, last: Mapping[int, str]) -> list[str]:
-    """Orders whose row says something else than their last step."""
+    """Orders whose row says something else than their last step, and steps whose order is gone."""
     found: list[str] = []
+    there = set(conn.execute(select(_ORDER.c.id)).scalars())
+    gone = sorted(last.keys() - there - {0})  # 0: of the switch
+    found += [f"order {order} is in the audit, and its row is gone" for order in gone]
     for row in conn.execute(select(_ORDER).order_by(_ORDER.c.id)):
         told = last.get(row.id)
         if told is None:

@@ -215,12 +215,16 @@ def _removed(conn: "Connection", owner: str, memory: int) -> int:
 
 def _forget_all(config: Path | None, user: str, *, as_json: bool) -> int:
     from gateway.cli.admin import transact
-    from gateway.forget import everything
+    from gateway.forget import AtBroker, everything
     from gateway.workspaces import workspaces_of
 
     settings = settings_for(config)
     files = workspaces_of(settings)
-    report = transact(settings, lambda conn: everything(conn, user, _now(), workspaces=files))
+    try:
+        report = transact(settings, lambda conn: everything(conn, user, _now(), workspaces=files))
+    except AtBroker as error:
+        err(f"swarmgate: {error}")
+        return 1
     rows = [
         {"id": name, "removed": count - report.after[name], "left": report.after[name]}
         for name, count in report.before.items()

@@ -1,14 +1,19 @@
 """The audit of orders is a chain: what is changed, left out or added behind its back is found."""
 
+import asyncio
+
 import pytest
 from sqlalchemy import text
 
+from agent_core.finance.orders import Permit
 from agent_core.storage.orders_audit import Verdict, verify
+from agent_core.trading import Report
 from gateway import forget, halt
 from gateway.db import Database
 from tests.databases import database_url, db, postgres_server
 from tests.house import on_sqlite
-from tests.unit.gateway.trading import ALICE, BOB, desk, limit, order, place
+from tests.unit.gateway.order_house import house
+from tests.unit.gateway.trading import ALICE, BOB, FakeBroker, desk, limit, order, place
 
 __all__ = ["database_url", "db", "postgres_server"]
 
@@ -50,6 +55,7 @@ async def test_every_step_is_in_the_chain_and_the_chain_holds(db: Database) -> N
         ),
         ("update order_audit set digest = hash where n = 2", "row 2 has another hash"),
         ("delete from order_audit where n >= 8", "order 3 has no step in the audit"),
+        ("delete from trade_order where id = 2", "order 2 is in the audit, and its row is gone"),
         ("update trade_order set quantity = 99 where id = 1", "order 1 is not as its last step"),
         (
             "update trade_order set status = 'filled' where id = 2",
@@ -88,3 +94,38 @@ async def test_who_threw_the_switch_can_be_forgotten_and_it_stays_thrown(db: Dat
     why = await db.write(lambda conn: halt.why(conn, None))
     assert "halted by forgotten" in why
     assert "mine" not in why
+
+
+async def test_steps_written_side_by_side_are_one_chain(db: Database) -> None:
+    """Orders of many persons, cancellations and the switch at once: each row follows the one before it."""
+    at = desk(db)
+    orders = [
+        asyncio.create_task(place(at, limit(780.0, quantity=1), key=f"k{n}", owner=f"telegram:{n}"))
+        for n in range(12)
+    ]
+    done = await asyncio.gather(*orders[:6])
+    cancelled = [at.cancel(o.owner, o.id) for o in done]
+    await asyncio.gather(*cancelled, *orders[6:])
+    await halt.halt(db, BOB, "", at.clock.now())
+    found = await db.read(verify)
+    assert (found.broken, found.rows) == ((), 12 * 3 + 1)
+
+
+@on_sqlite
+async def test_who_has_orders_at_a_broker_is_not_forgotten_before_they_are_cancelled(
+    db: Database,
+) -> None:
+    """They would go on there, and nobody would know of them or could take them back."""
+    at = desk(db, brokers={"live": FakeBroker([Report("open", ref="5"), Report("cancelled")])})
+    sent = await place(at, limit(780.0, mode="live"), permit=Permit(live=True, asked=True))
+    now = at.clock.now()
+    with pytest.raises(forget.AtBroker, match=r"the orders 1 are open at a broker; cancel"):
+        await db.write(lambda conn: forget.everything(conn, ALICE, now))
+    async with house(db, desk=at) as it:
+        await it.say("/forget everything")
+        await it.quiet()
+        assert (
+            "Nothing was deleted: your orders 1 are open at a broker" in it.channel.texts("1")[-1]
+        )
+    await at.cancel(ALICE, sent.id)
+    assert (await db.write(lambda conn: forget.everything(conn, ALICE, now))).left == 0
