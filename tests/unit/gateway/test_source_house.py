@@ -168,7 +168,7 @@ async def test_currency_pairs_are_symbols_where_the_ecb_is_enabled(tmp_path: Pat
         house, clock, "get_market_history", symbol="EURUSD", start="2012-01-02", end="2012-01-06"
     )
     assert (found["symbol"], found["source"], found["currency"]) == ("EUR/USD", "ecb", "USD")
-    assert found["first_close"] == 1.29
+    assert found["first_close"] == 1.2935
 
 
 async def test_a_tool_sees_only_the_sources_of_its_call(tmp_path: Path) -> None:
