@@ -91,8 +91,8 @@ class KeptSource:
         final = last_closed(self._calendars, market, fetched)
         if end is not None and end <= min(final, kept.end) and kept.bars.as_of >= end - 3 * DAY:
             return True
-        if end is not None and end > kept.end and kept.end < fetched.date():
-            return False
+        if (end is None or end > kept.end) and kept.end < fetched.date():
+            return False  # it ends where that question ended, not where the source does
         since = last_closed(self._calendars, market, now)
         if since > final or self._open(market, now):
             return age <= LIVE

@@ -279,6 +279,18 @@ async def test_a_vendor_that_publishes_late_is_asked_again() -> None:
     assert (await keeping.ask()).as_of == DAY("2024-03-08")
 
 
+async def test_what_was_kept_of_the_past_answers_no_question_about_now() -> None:
+    """A run of a past day asked a moment ago: its last close is not the last close that there is."""
+    for hours in (0, 4):  # before New York opens, and while it is open
+        keeping = Keeping()
+        keeping.clock.pass_by(hours=hours)
+        assert (await keeping.ask("2024-01-01", "2024-02-01")).as_of == DAY("2024-02-01")
+        keeping.clock.pass_by(minutes=1)
+        assert (await keeping.ask("2024-01-08")).as_of == DAY("2024-03-07")
+        assert (await keeping.ask("2024-01-08", "2024-02-01")).as_of == DAY("2024-02-01")
+        assert keeping.fetches == 2
+
+
 async def test_days_of_the_past_stay_as_they_are_unless_max_age_says_otherwise() -> None:
     for max_age, fetches in ((None, 1), (dt.timedelta(days=3), 2)):
         keeping = Keeping(max_age)
