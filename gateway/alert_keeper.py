@@ -22,6 +22,7 @@ from agent_core.storage.alerts import Owned
 from agent_core.tools.series import STALE
 from gateway import alerts
 from gateway.alert_times import LIVE, next_look
+from gateway.alerts import Look
 from gateway.db import Database
 from gateway.draft import Draft
 from gateway.sender import Sender
@@ -101,23 +102,23 @@ class AlertKeeper:
             return
         start = min(alert_rules.since(watch) for _, watch in watched)
         bars = await self._bars(symbol, start)
-        if bars is None:
-            due = await self._next(symbol, self.clock.now().date())
-            self._due[symbol] = max(due, self.clock.now() + LIVE)
-            return
-        verdicts = await asyncio.to_thread(_judged, watched, bars)
         now = self.clock.now()
+        if bars is None:
+            verdicts = [(owned, Verdict(watch)) for owned, watch in watched]
+            last, due = _last(group), max(await self._next(symbol, now.date()), now + LIVE)
+        else:
+            verdicts = await asyncio.to_thread(_judged, watched, bars)
+            last, due = bars.as_of, await self._next(symbol, bars.as_of)
+        currency = bars.currency if bars is not None else ""
+        look = Look(now, currency, now.date() - last > STALE, self.language)
 
         def work(conn: Connection) -> list[tuple[int, Draft]]:
-            letters = (
-                alerts.settle(conn, owned, verdict, bars.currency, now, self.language)
-                for owned, verdict in verdicts
-            )
+            letters = (alerts.settle(conn, owned, verdict, look) for owned, verdict in verdicts)
             return [letter for letter in letters if letter is not None]
 
         for letter in await self.db.write(work):
             self.senders.send(self.senders.letter(*letter))
-        self._due[symbol] = await self._next(symbol, bars.as_of)
+        self._due[symbol] = due
 
     async def _bars(self, symbol: str, start: dt.date) -> Bars | None:
         try:

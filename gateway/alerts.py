@@ -8,6 +8,7 @@ States: `pending` waits; `fired` holds already and waits until it is not so; `do
 """
 
 import datetime as dt
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,11 +20,11 @@ from agent_core.finance.alert_rules import Verdict
 from agent_core.storage import alerts as rows
 from agent_core.storage import portfolio
 from agent_core.storage.alerts import Owned
-from agent_core.tools.alerts import NewAlert
+from agent_core.tools.alerts import BLIND, NewAlert
 from channels.types import Author, Inbound, Kind
 from gateway import conversation, inbox, outbox
 from gateway.draft import Draft
-from gateway.identity import known, language_of
+from gateway.identity import Language, known, language_of
 from gateway.tables import Inbox, InboxStatus
 from gateway.texts import say
 
@@ -72,52 +73,92 @@ def remove(conn: Connection, place: Place, alert_id: int) -> bool:
     return portfolio.remove(conn, place.owner, Alert, alert_id)
 
 
+@dataclass(frozen=True, slots=True)
+class Look:
+    """What alerts of a symbol are settled by. `dead`: its prices have ended, or cannot be had any more."""
+
+    now: dt.datetime
+    currency: str = ""
+    dead: bool = False
+    setting: str = "auto"
+
+
 def settle(
-    conn: Connection, owned: Owned, verdict: Verdict, currency: str, now: dt.datetime, setting: str
+    conn: Connection, owned: Owned, verdict: Verdict, look: Look
 ) -> tuple[int, Draft] | None:
-    """Move an alert to where its bars have brought it, and tell of it if it fired. Returns the outbox row."""
+    """Move an alert to where its bars have brought it, and tell of it if it fired. Returns the outbox row.
+
+    Prices that have ended are told of once, until there are newer ones.
+    """
     alert, watch = owned.alert, verdict.watch
     kept = {name: alert.condition[name] for name in (PERSON, SPOKEN) if name in alert.condition}
     over = verdict.hit is not None and not watch.repeat
     state = "done" if over else ("pending" if watch.armed else "fired")
-    changed = alert_rules.stored(watch) | kept
+    changed = alert_rules.stored(watch) | kept | ({BLIND: True} if look.dead else {})
     if state == alert.state and changed == alert.condition:
         return None
-    if not rows.change(conn, alert, state=state, condition=changed) or verdict.hit is None:
+    if not rows.change(conn, alert, state=state, condition=changed):
         return None
-    return _tell(conn, owned, verdict, currency, now, setting)
+    if verdict.hit is not None:
+        return _tell_hit(conn, owned, verdict, look)
+    if look.dead and not alert.condition.get(BLIND):
+        return _tell(
+            conn,
+            owned,
+            f"blind:{watch.seen}",
+            look,
+            lambda language: say(
+                "alert_blind", language, text=alert.text, id=alert.id, day=watch.seen
+            ),
+        )
+    return None
+
+
+def _tell_hit(
+    conn: Connection, owned: Owned, verdict: Verdict, look: Look
+) -> tuple[int, Draft] | None:
+    alert, hit, watch = owned.alert, verdict.hit, verdict.watch
+    if hit is None:
+        return None
+
+    def words(language: Language) -> str:
+        so = alert_words.told(watch, hit, language, look.currency)
+        again = say("alert_again" if watch.repeat else "alert_over", language, id=alert.id)
+        return say("alert_fired", language, text=alert.text, so=so, more=again)
+
+    letter = _tell(conn, owned, str(hit.day), look, words)
+    if letter is not None:
+        so = alert_words.told(watch, hit, "en", look.currency)
+        level = "logic tool" if watch.rule.kind == "indicator" else "objective fact"
+        event = Event("signal", f"{alert.text}: {so}", look.now, (alert.symbol,), "alert", level)
+        portfolio.put(conn, owned.owner, event)
+    return letter
 
 
 def _tell(
-    conn: Connection, owned: Owned, verdict: Verdict, currency: str, now: dt.datetime, setting: str
+    conn: Connection, owned: Owned, slot: str, look: Look, words: Callable[[Language], str]
 ) -> tuple[int, Draft] | None:
-    alert, hit = owned.alert, verdict.hit
+    """A message where the alert was made, once for its slot."""
+    alert = owned.alert
     person = str(alert.condition.get(PERSON, owned.owner))
     lane, who = conversation.find(conn, alert.conversation_id), known(conn, person)
-    if hit is None or lane is None or who.revoked:
+    if lane is None or who.revoked:
         return None
-    slot = f"alert:{alert.id}:{hit.day}"
     due = Inbound(
         address=lane.address,
-        key=slot,
+        key=f"alert:{alert.id}:{slot}",
         author=Author(person.partition(":")[2]),
         text=alert.text,
-        at=now,
+        at=look.now,
         kind=Kind.DUE,
         private=lane.private,
     )
-    row_id = inbox.insert_row(conn, due, lane.id, person, InboxStatus.DONE, now)
+    row_id = inbox.insert_row(conn, due, lane.id, person, InboxStatus.DONE, look.now)
     if row_id is None:
-        return None  # this bar was told of already
-    language = language_of("", _spoken(alert.condition), setting, who.language)
-    so = alert_words.told(verdict.watch, hit, language, currency)
-    level = "logic tool" if verdict.watch.rule.kind == "indicator" else "objective fact"
-    event = Event("signal", f"{alert.text}: {so}", now, (alert.symbol,), "alert", level)
-    portfolio.put(conn, owned.owner, event)
-    again = say("alert_again" if verdict.watch.repeat else "alert_over", language, id=alert.id)
-    text = say("alert_fired", language, text=alert.text, so=so, more=again)
-    draft = Draft(row_id, "alert", person, lane.address, text)
-    return outbox.put(conn, draft, now), draft
+        return None  # it was told already
+    language = language_of("", _spoken(alert.condition), look.setting, who.language)
+    draft = Draft(row_id, "alert", person, lane.address, words(language))
+    return outbox.put(conn, draft, look.now), draft
 
 
 def _spoken(condition: dict[str, Any]) -> str | None:

@@ -44,6 +44,10 @@ TEXTS: dict[str, tuple[str, str]] = {
         "A scheduled run ({source}, {cron}) was left out: {person} is not allowed to use the bot.",
         "定时任务（{source}，{cron}）未执行：{person} 无权使用本机器人。",
     ),
+    "alert_blind": (
+        "⚠️ Alert {id} cannot be watched: **{text}**\nThe newest price is of {day}. I go on when there are newer ones.",
+        "⚠️ 提醒 {id} 暂时无法监测：**{text}**\n最新价格是 {day} 的，有更新的价格后会继续。",
+    ),
     "alert_again": (
         "Alert {id} goes on; `/alert remove {id}` ends it.",
         "提醒 {id} 继续有效，`/alert remove {id}` 可删除。",

@@ -16,6 +16,7 @@ from agent_core.tools.series import STALE, Series, dump, joined
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 CREDIBILITY: Literal["objective fact"] = "objective fact"
+BLIND = "blind"  # in a condition: prices have ended, and the person was told
 GRAMMAR = {
     "en": "write a condition such as: above 400, below 300, up 5%, down 5% today, rsi below 30, above sma200",
     "zh": "条件的写法例如：高于 400、跌破 300、涨 5%、当日跌 5%、RSI 低于 30、高于 sma200",
@@ -119,14 +120,15 @@ async def prepare(
         if begun.hit is None
         else alert_words.told(begun.watch, begun.hit, ctx.language, currency)
     )
+    dead = _dead(ctx, found)
     return NewAlert(
         found.symbol,
         text,
-        alert_rules.stored(begun.watch),
+        alert_rules.stored(begun.watch) | ({BLIND: True} if dead else {}),
         "pending" if begun.watch.armed else "fired",
         found.history.close[-1],
         found,
-        joined(ctx, [_already(ctx, so), _dead(ctx, found)]),
+        joined(ctx, [_already(ctx, so), dead]),
     )
 
 

@@ -14,7 +14,7 @@ from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
 from gateway.seen import SeenPlaces
 from gateway.web_host import _history
-from tests.house import START, Watch, on_sqlite, settings, until
+from tests.house import START, House, Watch, on_sqlite, settings, until
 from tests.unit.gateway.watching import FRIDAY, Ticker, watching
 
 ALICE, OTHER = "telegram:1", "2"
@@ -26,6 +26,12 @@ PLACE = {"chat": "-5", "private": False}
 
 async def alerts(db: Database, owner: str = ALICE) -> list[Alert]:
     return await StoredPortfolio(db).records(owner, Alert)
+
+
+async def looked(house: House) -> None:
+    """Until the keeper has looked for the first time, and what it had to tell is sent."""
+    await until(lambda: house.alerts._looked)
+    await house.quiet()
 
 
 async def test_an_alert_is_told_once_where_it_was_made(db: Database) -> None:
@@ -232,6 +238,29 @@ async def test_a_source_that_is_away_delays_and_ends_nothing(
         ticker.away = False
         house.move(900)
         await until(lambda: len(house.channel.texts("1")) == 2)
+
+
+@on_sqlite
+@pytest.mark.parametrize("away", [False, True])
+async def test_prices_that_end_later_are_told_of_once_until_they_go_on(
+    db: Database, away: bool
+) -> None:
+    """Missing data is said: a source that goes silent must not look like a quiet market."""
+    ticker, clock = Ticker(), Watch()
+    async with watching(db, ticker, clock=clock) as house:
+        await house.ask("/alert GOOG above 400")
+    clock.seconds = 9 * 86_400.0
+    ticker.away = away
+    for told in ([True], []):
+        async with watching(db, ticker, clock=clock) as house:
+            await looked(house)
+            shown = house.channel.texts("1")
+            assert ["Alert 1 cannot be watched" in text for text in shown] == told
+    ticker.away = False
+    ticker.put(MONDAY + dt.timedelta(days=9), 410.0)
+    async with watching(db, ticker, clock=clock) as house:
+        await until(lambda: house.channel.texts("1"))
+        assert "410.00 USD on 2026-01-14" in house.channel.texts("1")[0]
 
 
 @on_sqlite
