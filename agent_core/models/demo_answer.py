@@ -110,9 +110,8 @@ def _plain(last: Ask, understood: Sequence[Ask], turn: Turn) -> str:
     ask = understood[-1]
     if ask.errand is not None:
         return _undone(ask, ask.errand)
-    if said := next((key for want, key in _SAID.items() if want in ask.wants), None):
-        return say(ask.language, said)
-    return _not_found(ask)
+    talk = [say(ask.language, key) for want, key in _SAID.items() if want in ask.wants]
+    return talk[0] if talk else _not_found(ask)
 
 
 def _not_found(ask: Ask) -> str:

@@ -147,8 +147,8 @@ def risk(ask: Ask) -> Args | None:
     """risk_metrics: of the first share; the second is the benchmark, else all shares together are."""
     if not ask.symbols:
         return None
-    benchmark = ask.symbols[1] if len(ask.symbols) > 1 else "universe"
-    return {"symbol": ask.symbols[0], "benchmark": benchmark, **ask.days}
+    first, benchmark, *_ = (*ask.symbols, "universe")
+    return {"symbol": first, "benchmark": benchmark, **ask.days}
 
 
 def several(ask: Ask) -> Args | None:
