@@ -4,10 +4,13 @@ import asyncio
 import email.utils
 import json
 from collections.abc import Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from agent_core.finance.sources.source import NoData, SourceDown
 from agent_core.ports import Clock
+
+if TYPE_CHECKING:
+    from aiohttp import StreamReader
 
 TIMEOUT = 15.0
 MAX_BYTES = 32 * 1024 * 1024
@@ -41,9 +44,7 @@ async def fetch(
                 raise NoData("no such page", source, "check the symbol")
             if answer.status != 200:
                 raise down(source, f"it answered {answer.status}")
-            body = await answer.content.read(MAX_BYTES)
-            if not answer.content.at_eof():
-                raise down(source, f"it answered more than {MAX_BYTES // 1024 // 1024} MB")
+            body = await _whole(source, answer.content)
             kind = answer.headers.get("Content-Type", "")
     except TimeoutError:
         raise down(source, f"no answer within {within:g} s") from None
@@ -63,6 +64,16 @@ async def fetch_json(source: str, url: str, *, clock: Clock, **asked: Any) -> An
         )
     except ValueError as error:
         raise down(source, "it answered something that is no JSON") from error
+
+
+async def _whole(source: str, content: "StreamReader") -> bytes:
+    """All of a body, however many pieces it comes in."""
+    body = bytearray()
+    async for piece in content.iter_any():
+        body += piece
+        if len(body) > MAX_BYTES:
+            raise down(source, f"it answered more than {MAX_BYTES // 1024 // 1024} MB")
+    return bytes(body)
 
 
 def down(source: str, why: str) -> SourceDown:

@@ -32,6 +32,15 @@ async def test_stooq_is_asked_with_its_codes_and_days() -> None:
     assert "adjusted by stooq" in bars.adjustment
 
 
+async def test_a_long_history_is_read_to_its_end_however_many_pieces_it_comes_in() -> None:
+    """Half a century of days is more than one packet."""
+    days = [dt.date(1975, 1, 1) + dt.timedelta(days=i) for i in range(18_000)]
+    lines = ["Date,Open,High,Low,Close,Volume", *(f"{day},10,12,9,11.25,68587707" for day in days)]
+    async with Vendor({STOOQ: "\n".join(lines)}) as vendor:
+        bars = await StooqSource(Watch(), base_url=vendor.url).bars("AAPL", None, None)
+    assert (len(bars), bars.as_of) == (18_000, days[-1])
+
+
 async def test_stooq_quotes_pairs_without_volume() -> None:
     async with Vendor(
         {STOOQ: "Date,Open,High,Low,Close\n2024-03-07,1.09,1.095,1.0885,1.0945\n"}
