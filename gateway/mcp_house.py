@@ -86,7 +86,10 @@ class McpHouse:
         _tell(name, before, offers)
         if self._registry is not None:
             self._registry.renew(prefix_of(name), self._specs[name])
-            await self.changed()
+            try:
+                await self.changed()
+            except Exception:  # what follows from tools must not end the connection
+                log.exception("mcp_tools_not_followed")
 
 
 class _Idle:

@@ -50,6 +50,7 @@ class PresetWatch:
         self.on_problems = on_problems
         self.on_change: Callable[[], Awaitable[None]] = _nothing
         self.swapped = asyncio.Event()
+        self._one = asyncio.Lock()
         self._watch = FolderWatch("presets", folder, self.reload)
         self.watching = self._watch.watching
 
@@ -63,14 +64,15 @@ class PresetWatch:
 
     async def reload(self) -> Swap:
         """Read the presets now and take what is right in them."""
-        self._watch.stamp, new = await asyncio.to_thread(
-            lambda: (stamp(self._folder), self._read())
-        )
-        swap = self._house.swap(new)
-        if swap:
-            await self._tell(swap)
-        self.swapped.set()
-        return swap
+        async with self._one:  # skills and foreign tools bring readings of their own
+            self._watch.stamp, new = await asyncio.to_thread(
+                lambda: (stamp(self._folder), self._read())
+            )
+            swap = self._house.swap(new)
+            if swap:
+                await self._tell(swap)
+            self.swapped.set()
+            return swap
 
     async def _tell(self, swap: Swap) -> None:
         for p in swap.problems:

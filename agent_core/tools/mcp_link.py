@@ -21,6 +21,10 @@ HANDSHAKE_S = 60.0  # a server may have to be fetched before it can start
 FIRST_PAUSE_S = 1.0
 LONGEST_PAUSE_S = 300.0
 STEADY_S = 60.0  # a connection that held so long begins with the first pause again
+# Between two cancellations at the stop; ending a process must not be cut off, and takes 6 s at most.
+CANCEL_HTTP_S = 1.0
+CANCEL_PROCESS_S = 8.0
+LISTEN_AGAIN_S = 30.0  # after a server stopped telling of changes
 QUIET_S = 1.0  # between two listings, however often a server tells of changes
 UNSURE = "Whether the call took effect is unknown: look, or ask the person, before trying again."
 CURE = "An operator can mend `mcp.servers.{name}` in the settings; it is tried again by itself."
@@ -51,6 +55,7 @@ class Link:
         self._news: asyncio.Queue[Lost | None] = asyncio.Queue()
         self._connection: Connection | None = None
         self._task: asyncio.Task[None] | None = None
+        self._ends = False
 
     @property
     def up(self) -> bool:
@@ -63,10 +68,14 @@ class Link:
 
     async def stop(self) -> None:
         """Disconnect; a process that was started is ended with its children, within some seconds."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
-            self._task = None
+        self._ends = True
+        if (task := self._task) is None:
+            return
+        patience = CANCEL_HTTP_S if isinstance(self._where, Url) else CANCEL_PROCESS_S
+        while not task.done():  # one can be lost where the package cancels scopes of its own
+            task.cancel()
+            await asyncio.wait([task], timeout=patience)
+        self._task = None
 
     async def call(
         self, tool: str, args: dict[str, Any], progress: Callable[[str, float | None], None]
@@ -91,7 +100,7 @@ class Link:
     async def _keep_up(self) -> None:
         pause = FIRST_PAUSE_S
         loop = asyncio.get_running_loop()
-        while True:
+        while not self._ends:
             began = loop.time()
             try:
                 await self._connect_once()
@@ -125,12 +134,16 @@ class Link:
             self._connection = connection
             self.tried.set()
             log.info("mcp_server_up", extra={"server": self.name})
-            watching = asyncio.create_task(connection.watch(lambda: news.put_nowait(None)))
+            watching = asyncio.create_task(self._watch(connection, news))
             try:
                 await self._attend(connection, news)
             finally:
                 watching.cancel()
                 await asyncio.gather(watching, return_exceptions=True)
+
+    async def _watch(self, connection: Connection, news: "asyncio.Queue[Lost | None]") -> None:
+        while await connection.watch(lambda: news.put_nowait(None)):
+            await self._sleep(LISTEN_AGAIN_S)
 
     async def _attend(self, connection: Connection, news: "asyncio.Queue[Lost | None]") -> None:
         while True:

@@ -96,8 +96,11 @@ class Connection:
             raise ToolFailure(f"it refuses: {one_line(str(error), 300)}") from None
         return result.model_dump(by_alias=True, mode="json", exclude_none=True)
 
-    async def watch(self, changed: Callable[[], None]) -> None:
-        """Tell of each change of the list, where the server speaks a version that has to be asked for that."""
+    async def watch(self, changed: Callable[[], None]) -> bool:
+        """Tell of each change of the list, where the server speaks a version that has to be asked for that.
+
+        Returns when there is nothing more to hear: whether it is worth asking again.
+        """
         from mcp import MCPError
         from mcp.client.subscriptions import ListenNotSupportedError, SubscriptionLost
 
@@ -106,8 +109,11 @@ class Connection:
                 changed()  # what changed before anybody listened is told by nobody
                 async for _ in events:
                     changed()
-        except (ListenNotSupportedError, SubscriptionLost, MCPError):
-            return  # older servers tell by themselves; others do not tell at all
+        except SubscriptionLost:
+            return True  # such as by a proxy that lets nothing stay open
+        except (ListenNotSupportedError, MCPError):
+            return False  # older servers tell by themselves; others do not tell at all
+        return True
 
 
 def _is_gone(error: Exception) -> bool:

@@ -75,15 +75,15 @@ def free_port() -> int:
 
 
 @asynccontextmanager
-async def over_http(folder: Path) -> AsyncIterator[Url]:
-    port = free_port()
+async def over_http(folder: Path, port: int = 0) -> AsyncIterator[Url]:
+    port = port or free_port()
     process = await asyncio.create_subprocess_exec(
         sys.executable, str(SCRIPT), str(folder), str(port), stderr=asyncio.subprocess.DEVNULL
     )
     try:
         yield Url(f"http://127.0.0.1:{port}/mcp")
     finally:
-        process.terminate()
+        process.kill()  # it would wait for who listens
         await process.wait()
 
 
@@ -141,6 +141,24 @@ async def test_a_server_that_dies_answers_with_a_cure_and_is_started_again(
         assert [r.__dict__["last_words"] for r in caplog.records] == ["out of luck"]
         assert (await link.call("add", {"a": 1, "b": 1}, silent))["isError"] is False
     assert len((tmp_path / "starts").read_text().split()) == 2
+
+
+@pytest.mark.slow
+async def test_a_server_that_leaves_http_and_comes_back_is_found_again(tmp_path: Path) -> None:
+    port = free_port()
+    link = Link("files", Url(f"http://127.0.0.1:{port}/mcp"), Ear().hear, sleep=soon)
+    link.start()
+    try:
+        await link.tried.wait()
+        with pytest.raises(ToolFailure, match="is not connected"):
+            await link.call("add", {"a": 1, "b": 1}, silent)
+        async with over_http(tmp_path, port):
+            await until(lambda: link.up)
+            assert (await link.call("add", {"a": 1, "b": 1}, silent))["isError"] is False
+        with pytest.raises(ToolFailure, match=r"broke|is not connected"):
+            await link.call("add", {"a": 1, "b": 1}, silent)
+    finally:
+        await link.stop()
 
 
 @pytest.mark.slow
