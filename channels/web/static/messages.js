@@ -122,7 +122,8 @@ export class LiveView extends AnswerView {
   draw() {
     const { text, thinking, status, steps, closed } = this.state;
     this.root.classList.toggle("closed", closed);
-    this.steps.show(steps, { live: true, status: closed ? t(this.asks() ? "deciding" : "finishing") : status });
+    const waits = closed && this.asks();
+    this.steps.show(steps, { live: !waits, status: waits ? "" : closed ? t("finishing") : status });
     this.thinking.hidden = !thinking;
     this.thoughts.textContent = thinking;
     this.markdown.show(text);

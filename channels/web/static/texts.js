@@ -15,7 +15,7 @@ const TEXTS = {
     working: "Working on it", steps: "{n} steps", step: "1 step", failed_steps: "{n} failed",
     thinking: "Reasoning", copy: "Copy", copied: "Copied", enlarge: "Enlarge: {name}", table: "Table, scrolls sideways",
     you: "You", answer: "Answer", running: "running", ok: "done", failed_state: "failed", stopped: "stopped",
-    finishing: "Finishing …", deciding: "Waiting for you", stop: "Stop", stopping: "Stopping …", download: "Download {name}", today: "Today", earlier: "Earlier",
+    finishing: "Finishing …", stop: "Stop", stopping: "Stopping …", download: "Download {name}", today: "Today", earlier: "Earlier",
   },
   zh: {
     skip: "跳到输入框", sessions: "会话", close: "关闭", new_chat: "新会话", log_out: "退出登录",
@@ -31,7 +31,7 @@ const TEXTS = {
     working: "正在处理", steps: "{n} 个步骤", step: "1 个步骤", failed_steps: "{n} 个失败",
     thinking: "思考过程", copy: "复制", copied: "已复制", enlarge: "放大：{name}", table: "表格，可左右滚动",
     you: "您", answer: "回答", running: "进行中", ok: "完成", failed_state: "失败", stopped: "已停止",
-    finishing: "即将完成……", deciding: "等待您的决定", stop: "停止", stopping: "正在停止……", download: "下载 {name}", today: "今天", earlier: "更早",
+    finishing: "即将完成……", stop: "停止", stopping: "正在停止……", download: "下载 {name}", today: "今天", earlier: "更早",
   },
 };
 
