@@ -171,6 +171,7 @@ OUTSIDE = '<!DOCTYPE a [<!ENTITY b SYSTEM "file:///etc/passwd">]>'
         ("locked.docx", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + bytes(600), "encrypted"),
         ("a.bin", bytes(range(256)), "no document that is read here"),
     ],
+    ids=lambda value: value if isinstance(value, str) else "",
 )
 def test_what_cannot_be_read_is_said_with_the_cure(name: str, data: bytes, why: str) -> None:
     with pytest.raises(ToolFailure, match=why):
