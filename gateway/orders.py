@@ -206,7 +206,7 @@ class OrderDesk:
         others, _ = await self.quotes.quotes(symbols - {order.symbol}, as_of)
         currencies = await self.db.read(lambda conn: orders_check.currencies_of(conn, owner))
         on = quote.date
-        usd = {c: await self.quotes.rate(c, "USD", on) for c in {*currencies, self.start.currency}}
+        usd = {c: await self.quotes.dollars(c, on) for c in {*currencies, self.start.currency}}
         return Marks(quote, {**others, order.symbol: quote}, usd)
 
     # Looking after -------------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ from agent_core.finance.orders import OrderRefused
 from agent_core.finance.portfolio import exact, net_usd
 from agent_core.finance.portfolio_books import Contents
 from agent_core.finance.portfolio_change import HEAVY, Item, Plan, plan
-from agent_core.finance.portfolio_quotes import DOLLAR, Quotes
+from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.ports import Clock
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_halt as switch
@@ -106,7 +106,7 @@ class PortfolioDesk:
         on = max((q.date for q in quotes.values()), default=as_of or self.clock.now().date())
         currencies = {h.currency for h in have.holdings} | {c.currency for c in have.cash}
         currencies |= {i.currency for i in items} | {q.currency for q in quotes.values()}
-        usd = {c: await self.quotes.rate(c, DOLLAR, on) for c in currencies if c}
+        usd = {c: await self.quotes.dollars(c, on) for c in currencies if c}
         return _Priced(quotes, usd)
 
 

@@ -18,6 +18,7 @@ from agent_core.errors import SwarmgateError
 EURO = "EUR"
 SOURCE = "ECB reference rates"
 PATIENCE = dt.timedelta(days=10)  # the longest closing of TARGET (Easter, Christmas) is 5 days
+YEAR = dt.timedelta(days=366)
 
 
 class NoRate(SwarmgateError):
@@ -47,13 +48,15 @@ class _Column:
         """Days and values."""
         return self.days, self.values
 
-    def at(self, currency: str, on: dt.date) -> tuple[float, dt.date]:
+    def at(
+        self, currency: str, on: dt.date, patience: dt.timedelta = PATIENCE
+    ) -> tuple[float, dt.date]:
         index = bisect_right(self.days, on.toordinal()) - 1
         first, last = (dt.date.fromordinal(self.days[i]) for i in (0, -1))
         if index < 0:
             raise NoRate(f"no {currency} rate on {on}; the rates run from {first} to {last}")
         day = dt.date.fromordinal(self.days[index])
-        if on - day > PATIENCE:
+        if on - day > patience:
             raise NoRate(f"no {currency} rate on {on}; the last one is of {day}")
         return self.values[index], day
 
@@ -67,6 +70,14 @@ class Rates:
     async def rate(self, base: str, quote: str, on: dt.date) -> Rate:
         """The rate of the last fixing on or before `on`, at most 10 days old. Raises NoRate."""
         return (await self.series(base, quote, [on]))[0]
+
+    async def about(self, base: str, quote: str, on: dt.date) -> Rate:
+        """The same, at most a year old: what limits and weights are judged by, never what is shown as a value.
+
+        The rates end with the month of the installed data, and live prices go on. Raises NoRate.
+        """
+        await self._load({base.upper(), quote.upper()} - {EURO})
+        return self._cross(base.upper(), quote.upper(), on, YEAR)
 
     async def series(self, base: str, quote: str, days: Sequence[dt.date]) -> list[Rate]:
         """The rates of many days, in their order. Raises NoRate when one is missing."""
@@ -98,10 +109,10 @@ class Rates:
             for day in days
         ]
 
-    def _cross(self, base: str, quote: str, on: dt.date) -> Rate:
+    def _cross(self, base: str, quote: str, on: dt.date, patience: dt.timedelta = PATIENCE) -> Rate:
         if base == quote:
             return Rate(base, quote, 1.0, on)
-        sides = [self._columns[c].at(c, on) for c in (base, quote) if c != EURO]
+        sides = [self._columns[c].at(c, on, patience) for c in (base, quote) if c != EURO]
         of_base = sides[0][0] if base != EURO else 1.0
         of_quote = sides[-1][0] if quote != EURO else 1.0
         return Rate(base, quote, of_quote / of_base, min(day for _, day in sides))

@@ -35,7 +35,7 @@ class Quotes:
             date=bars.as_of,
             currency=bars.currency,
             source=bars.source,
-            usd=await self.rate(bars.currency, DOLLAR, bars.as_of),
+            usd=await self.dollars(bars.currency, bars.as_of),
             live=as_of is None and self.clock.now().date() - bars.as_of <= RECENT,
         )
 
@@ -63,6 +63,15 @@ class Quotes:
             return 1.0
         try:
             return (await self.rates.rate(base, quote, on)).value
+        except NoRate:
+            return None
+
+    async def dollars(self, currency: str, on: dt.date) -> float | None:
+        """About what one unit of a currency is in US dollars, for limits; None where that is not known at all."""
+        if currency == DOLLAR:
+            return 1.0
+        try:
+            return (await self.rates.about(currency, DOLLAR, on)).value
         except NoRate:
             return None
 

@@ -22,6 +22,7 @@ from agent_core.trading import NewOrder, Order, Report
 from gateway import access, halt
 from gateway.db import Database
 from gateway.orders import OrderDesk
+from gateway.orders_book import Start
 from gateway.portfolio import StoredPortfolio
 from gateway.tables import Person
 from tests.databases import database_url, db, postgres_server
@@ -30,6 +31,7 @@ from tests.unit.gateway.order_house import THE_TEAM, house, keeper
 from tests.unit.gateway.trading import (
     ALICE,
     BOB,
+    GOOG,
     LAST,
     RATES,
     SOURCES,
@@ -271,3 +273,31 @@ async def test_no_order_is_judged_by_a_price_that_is_none(db: Database, price: f
         with pytest.raises(OrderRefused, match="which is none"):
             await place(at, new)
     assert await db.read(rows.undone) == []
+
+
+class _Hong(_Odd):
+    """The bundled prices as if in another currency and of a month after the rates of exchange end."""
+
+    name = "hong"
+
+    async def bars(self, symbol: str, start: Any, end: Any) -> Bars:
+        found = await SOURCES.bars(symbol, None, None)
+        fixed = (await RATES.history("EUR", "HKD"))[-1].date
+        by = fixed + dt.timedelta(days=30) - found.as_of
+        dates = tuple(day + by for day in found.dates[-200:])
+        late = found.rows(len(found) - 200, len(found))
+        return replace(late, dates=dates, currency="HKD").window(start, end)
+
+
+@on_sqlite
+async def test_orders_in_another_currency_are_judged_while_the_newest_rates_are_of_last_month(
+    db: Database,
+) -> None:
+    """Rates come with a package and end with its month; live prices go on. Limits need the size alone."""
+    at = desk(db, start=Start(1_000_000.0, "HKD"), limits=Limits(None, None, 25.0, None))
+    at.quotes = Quotes(Sources([_Hong(0.0)]), RATES, at.clock)
+    checked = await at.check(ALICE, 0, order(quantity=10), Permit(), None)
+    assert checked.quote.currency == "HKD"
+    assert checked.usd == pytest.approx(10 * GOOG / 7.8, rel=0.05)  # the dollar's peg
+    with pytest.raises(OrderRefused, match=r"symbol_pct: .* of 12\d,\d{3}"):
+        await at.check(ALICE, 0, order(quantity=350), Permit(), None)
