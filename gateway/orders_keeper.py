@@ -14,6 +14,7 @@ from typing import Any
 from sqlalchemy import Connection
 
 from agent_core.storage import orders as rows
+from agent_core.tools.orders_notes import told
 from agent_core.tools.orders_words import line_of
 from agent_core.trading import Order
 from gateway import conversation, halt, links, outbox
@@ -102,7 +103,7 @@ class OrderKeeper:
             return None
         language: Language = language_of("", None, self.language, owner.language)
         said = say("order_done", language, line=line_of(order, language))
-        text = f"{said} {order.note}".strip()
+        text = f"{said} {told(order.note, language)}".strip()
         return Draft(order.turn_id, f"order:{order.id}", order.owner, lane.address, text)
 
     async def _wait(self, seconds: float | None) -> None:

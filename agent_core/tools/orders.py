@@ -15,7 +15,8 @@ from agent_core.approvals import Rule
 from agent_core.finance.orders import Checked, Desk, OrderRefused, Permit
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools import series
-from agent_core.tools.orders_words import cancel_text, line_of, preview_text
+from agent_core.tools.orders_notes import told
+from agent_core.tools.orders_words import Language, cancel_text, line_of, preview_text
 from agent_core.tools.series import dump, price, units
 from agent_core.tools.spec import Preview, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.trading import PAPER, Mode, NewOrder, Order, Side
@@ -233,10 +234,12 @@ async def _own(desk: Desk | None, ctx: ToolContext, order_id: int) -> Order:
 
 
 def _output(order: Order, ctx: ToolContext) -> ToolOutput:
-    return ToolOutput(dump(fields_of(order, ctx.clock.now())), line_of(order, ctx.language))
+    return ToolOutput(
+        dump(fields_of(order, ctx.clock.now(), ctx.language)), line_of(order, ctx.language)
+    )
 
 
-def fields_of(order: Order, now: dt.datetime) -> dict[str, object]:
+def fields_of(order: Order, now: dt.datetime, language: Language) -> dict[str, object]:
     """An order as a model reads it."""
     return {
         "order_id": order.id,
@@ -261,6 +264,6 @@ def fields_of(order: Order, now: dt.datetime) -> dict[str, object]:
         },
         "currency": order.currency,
         "credibility": "objective fact",
-        "note": order.note,
+        "note": told(order.note, language),
         "at": now.isoformat(timespec="seconds"),
     }

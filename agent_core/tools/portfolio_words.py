@@ -7,6 +7,7 @@ from typing import Any, Literal
 from agent_core import symbols
 from agent_core.finance.portfolio import Line, Worth
 from agent_core.finance.portfolio_chart import Allocation, Part
+from agent_core.tools.orders_notes import told
 from agent_core.tools.portfolio_priced import Priced
 from agent_core.tools.series import joined, percent, price, units
 from agent_core.tools.spec import ToolContext
@@ -41,7 +42,8 @@ def view_fields(ctx: ToolContext, priced: Priced) -> dict[str, Any]:
     fields["open_orders"] = [
         {
             "order_id": o.id, "symbol": o.symbol, "side": o.side, "quantity": units(o.quantity), "kind": o.kind,
-            "price": o.level, "account": o.account, "status": o.status, "note": o.note,
+            "price": o.level, "account": o.account, "status": o.status,
+            "note": told(o.note, ctx.language),
         }
         for o in priced.contents.orders
     ]  # fmt: skip

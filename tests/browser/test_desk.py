@@ -37,6 +37,7 @@ class Words:
     approved: str
     signal: str
     filled: str
+    note: str
     portfolio: str
     held: str
 
@@ -55,6 +56,7 @@ WORDS = {
         approved="Approved by",
         signal="trend up",
         filled="buy 12 GOOG, filled",
+        note="filled at the last close: bundled has no bar after 2013-03-01",
         portfolio="My portfolio",
         held="Paper account (play money): 99995.16 USD",
     ),
@@ -71,6 +73,7 @@ WORDS = {
         approved="已由",
         signal="趋势向上",
         filled="买入 GOOG 12，已成交",
+        note="按最后收盘价成交：bundled 在 2013-03-01 之后没有K线",
         portfolio="我的组合",
         held="模拟账户（模拟资金）：99995.16 USD",
     ),
@@ -123,6 +126,7 @@ async def plan_and_order(walk: Walk, words: Words, gateway: RunningGateway) -> N
     answer = await walk.answered(6)
     await expect(answer).to_contain_text(words.filled)
     await expect(answer).to_contain_text(words.signal)
+    await expect(answer).to_contain_text(words.note)
     await expect(walk.answers.nth(4)).to_contain_text(words.approved)
     await expect(walk.page.locator(".buttons")).to_have_count(0)
     await walk.no_sideways_scroll()
