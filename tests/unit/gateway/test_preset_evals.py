@@ -252,6 +252,9 @@ def test_a_preset_without_cases_is_told(swarmgate: Command, name: str, word: str
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings(
+    "ignore::DeprecationWarning", "ignore::FutureWarning"
+)  # exchange_calendars' own
 @pytest.mark.parametrize("name", SHIPPED)
 def test_every_shipped_case_passes_without_a_key(swarmgate: Command, name: str) -> None:
     rows = swarmgate.json("presets", "eval", name)
