@@ -75,6 +75,8 @@ def judged(
     money = sum(c.amount for c in cash if c.currency == quote.currency)
     if is_paper:
         _affordable(order, quote, notional, have, money, open_)
+    else:
+        _sold_once(order, have, open_)
     standing = _standing(conn, owner, order, marks, held, cash, open_, today)
     # Where the book does not know a broker's cash, the share of the account cannot be told.
     known = limits if is_paper or cash else _without_share(limits)
@@ -157,6 +159,18 @@ def _affordable(
         raise OrderRefused(
             f"not placed: it costs {notional:,.2f} {quote.currency} and the account {order.account} has {free:,.2f} "
             f"free ({waiting:,.2f} are on order); order fewer"
+        )
+
+
+def _sold_once(order: NewOrder, have: float, open_: list[Order]) -> None:
+    """At a real broker two orders that sell the same shares may both be filled, which leaves the account short."""
+    others = [o for o in open_ if o.side == "sell" and o.symbol == order.symbol]
+    waiting = sum(o.quantity for o in others)
+    if order.side == "sell" and others and order.quantity + waiting > have + SMALLEST:
+        ids = ", ".join(str(o.id) for o in others)
+        raise OrderRefused(
+            f"not placed: {exact(waiting)} of the {exact(max(have, 0.0))} {order.symbol} are on sale already by order "
+            f"{ids}, and both could be filled; cancel that first"
         )
 
 

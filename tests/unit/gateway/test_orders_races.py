@@ -228,6 +228,24 @@ async def test_what_a_real_broker_sold_short_is_kept_at_its_price_and_can_be_bou
     assert [t.realised for t in trades] == [18.0, 0.0]
 
 
+@on_sqlite
+async def test_shares_that_a_stop_protects_are_not_sold_a_second_time_beside_it(
+    db: Database,
+) -> None:
+    """The broker would fill both, and the account would be short without anybody having meant it."""
+    bought, open_ = Report("filled", 800.0, LAST, ref="1"), Report("open", ref="2")
+    broker = FakeBroker([bought, open_, Report("cancelled", ref="2"), Report("open", ref="3")])
+    at = desk(db, brokers={"live": broker})
+    await place(at, order(mode="live"), permit=LIVE)
+    guard = await place(at, stop(750.0, mode="live"), key="k2", permit=LIVE)
+    with pytest.raises(OrderRefused, match=r"2 of the 2 GOOG are on sale already by order 2"):
+        await place(at, order(side="sell", mode="live"), key="k3", permit=LIVE)
+    await at.cancel(ALICE, guard.id)
+    assert (
+        await place(at, order(side="sell", mode="live"), key="k4", permit=LIVE)
+    ).status == "open"
+
+
 @pytest.mark.parametrize(
     ("before", "fill", "after"),
     [
