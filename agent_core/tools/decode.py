@@ -17,6 +17,18 @@ _SELF_SAID = re.compile(
 _HEAD = 2_048  # bytes within which a page names its encoding
 # Browsers take these names for the larger sets that pages really use.
 _LARGER = {"gb2312": "gb18030", "gbk": "gb18030", "iso8859-1": "cp1252", "ascii": "cp1252"}
+# Those that browsers know, by Python's names. A stranger names the encoding, and Python has others that are no text, or
+# take minutes for what is made to be slow (punycode).
+_ENCODINGS = frozenset(
+    {
+        *("ascii", "utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32"),
+        *(f"iso8859-{n}" for n in (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 13, 14, 15, 16)),
+        *(f"cp125{n}" for n in range(9)),
+        *("cp866", "cp874", "koi8-r", "koi8-u", "mac-roman", "mac-cyrillic", "tis-620"),
+        *("gb2312", "gbk", "gb18030", "big5", "big5hkscs", "cp949", "cp950", "euc_kr"),
+        *("euc_jp", "shift_jis", "cp932", "iso2022_jp"),
+    }
+)
 
 
 def is_binary(data: bytes) -> bool:
@@ -46,10 +58,9 @@ def decode(data: bytes, charset: str | None = None) -> tuple[str, str]:
 
 
 def _known(name: str | None) -> str | None:
-    """Python's name of a text encoding; None for what is none."""
+    """Python's name of an encoding of the web; None for what is none."""
     try:
-        found = codecs.lookup(name or "")
-        b"".decode(found.name)  # codecs that are no text encodings, such as zlib, fail here
+        found = codecs.lookup(name or "").name
     except (LookupError, ValueError):
         return None
-    return _LARGER.get(found.name, found.name)
+    return _LARGER.get(found, found) if found in _ENCODINGS else None

@@ -3,6 +3,7 @@
 A page cannot speak to the model: its text is fenced, and what it asks for has no more rights than any other text.
 """
 
+import asyncio
 import datetime as dt
 from typing import Annotated
 
@@ -66,7 +67,7 @@ async def _read(came: Fetched) -> Page:
         return Page(document.title, document.text(), "plain")
     if decode.is_binary(came.data):
         raise ToolFailure(f"{came.url} is no text.")
-    text, _ = decode.decode(came.data, came.charset)
+    text, _ = await asyncio.to_thread(decode.decode, came.data, came.charset)
     if came.media_type in _HTML and "<" in text:
         return await read_apart(read_page, text)
     return Page("", text.strip(), "plain")

@@ -82,7 +82,7 @@ def _read_file(rooms: Rooms | None) -> ToolSpec:
         data = await asyncio.to_thread(room.workspace.read, path)
         if decode.is_binary(data):
             return _shown(ctx, path, data)
-        text, _ = decode.decode(data)
+        text, _ = await asyncio.to_thread(decode.decode, data)
         part = text[offset : offset + limit]
         left = max(0, len(text) - offset - len(part))
         fields = _head(ctx, path) | {
