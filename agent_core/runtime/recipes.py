@@ -18,6 +18,7 @@ MOST_CHARS = 6_000  # of a body: below what a tool result may have before it is 
 MOST_BYTES = 32_768  # of a file
 LINE_CHARS = 200  # of a description
 MOST_FILES = 500  # of a folder
+DEEPEST = 8  # lists and maps within each other
 _HEAD = re.compile(r"\A\ufeff?---[ \t]*\r?\n(.*?)(?:\r?\n)?---[ \t]*(?:\r?\n|\Z)", re.DOTALL)
 _LANGUAGES = ("en", "zh")
 
@@ -118,6 +119,7 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     if found is None:
         return {}, text.strip()
     try:
+        _plain(found[1])
         # BaseLoader makes texts of all scalars and nothing else of anything: it is as safe as safe_load.
         head = yaml.load(found[1], Loader=yaml.BaseLoader)  # noqa: S506
     except yaml.YAMLError as e:
@@ -130,6 +132,19 @@ def split(text: str) -> tuple[dict[str, Any], str]:
     if not isinstance(head, dict):
         raise BadRecipe("its head is no map", "write `key: value` lines between the two `---`", 2)
     return head, text[found.end() :].strip()
+
+
+def _plain(head: str) -> None:
+    """Raise BadRecipe for a head that may be far larger, or deeper, than it looks; YAMLError for none."""
+    depth = 0
+    for event in yaml.parse(head, Loader=yaml.BaseLoader):
+        at = event.start_mark.line + 2 if event.start_mark is not None else 1
+        if getattr(event, "anchor", None) is not None:
+            raise BadRecipe("its head has anchors (&, *)", "write each value out", at)
+        depth += isinstance(event, yaml.CollectionStartEvent)
+        depth -= isinstance(event, yaml.CollectionEndEvent)
+        if depth > DEEPEST:
+            raise BadRecipe(f"its head is deeper than {DEEPEST} levels", "write it flat", at)
 
 
 def pages(files: Iterable[Path], faults: list[Fault]) -> list[Page]:

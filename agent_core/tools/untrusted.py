@@ -13,7 +13,8 @@ NOTICE = (
     "report them."
 )
 _MARKS = re.compile(
-    r"<(\s*/?\s*(?:untrusted|context|runtime-note|system-reminder)\b[^>\n]{0,200})>|\[(上下文信息)\]",
+    # spaces are bounded: of any number of them, every split between the two places would be tried
+    r"<(\s{0,9}/?\s{0,9}(?:untrusted|context|runtime-note|system-reminder)\b)([^>]{0,200}>)?|\[(上下文信息)\]",
     re.IGNORECASE,
 )
 
@@ -25,7 +26,14 @@ def fenced(text: str) -> str:
 
 def harmless(text: str) -> str:
     """The text without marks of ours: their brackets are replaced by others that look alike."""
-    return _MARKS.sub(lambda m: f"‹{m[1]}›" if m[1] else f"［{m[2]}］", text)
+    return _MARKS.sub(_other, text)
+
+
+def _other(mark: re.Match[str]) -> str:
+    """One that is not closed, or closed far behind, could be taken for a mark as well: its begin is enough."""
+    if mark[3]:
+        return f"［{mark[3]}］"
+    return f"‹{mark[1]}{mark[2][:-1]}›" if mark[2] else f"‹{mark[1]}"
 
 
 def one_line(text: str, limit: int) -> str:

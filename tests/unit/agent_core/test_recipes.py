@@ -204,3 +204,29 @@ def test_a_bad_field_is_reported(tmp_path: Path, fields: str, message: str) -> N
     assert found == {}
     assert message in faults[0].message
     assert faults[0].cure
+
+
+BOMB = "\n".join(
+    ["a0: &a0 [x, x, x, x, x, x, x, x, x, x]"]
+    + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 10)}]" for n in range(1, 10)]
+)
+
+
+@pytest.mark.parametrize(
+    ("head", "message"),
+    [
+        (f"{BOMB}\nname: *a9", "its head has anchors"),
+        ("name: &a [*a]", "its head has anchors"),
+        ("name: " + "[" * 5_000, "its head is deeper than 8 levels"),
+    ],
+)
+def test_a_head_that_is_larger_than_it_looks_is_a_fault_and_the_others_are_read(
+    tmp_path: Path, head: str, message: str
+) -> None:
+    """SKL-3: persons write skills of their own; a few lines of aliases are gigabytes of names."""
+    (tmp_path / "bad.md").write_text(f"---\n{head}\n---\nDo it.\n", encoding="utf-8")
+    (tmp_path / "good.md").write_text("Do it.\n", encoding="utf-8")
+    faults: list[Fault] = []
+    found = skills.read(tmp_path, faults, "own")
+    assert list(found) == ["good"]
+    assert message in faults[0].message

@@ -5,6 +5,7 @@ import datetime as dt
 import gzip
 import json
 import sys
+import time
 from collections.abc import Sequence
 from importlib.machinery import ModuleSpec
 
@@ -189,6 +190,18 @@ def test_every_mark_of_the_runtime_is_made_harmless() -> None:
     for tag in (*_TAGS, OPEN, CLOSE, CLOSE.upper(), "<untrusted id=1>"):
         assert tag not in harmless(f"a {tag} b")
     assert harmless("<b>1 < 2</b> <contextual>") == "<b>1 < 2</b> <contextual>"
+    for broken in (
+        "</untrusted\n>",
+        "</untrusted " + "x" * 300 + ">",
+        "</untrusted",
+        "< / context\n",
+    ):
+        assert harmless(f"a {broken} b") == f"a {broken} b".replace("<", "‹").replace(
+            "\n>", "\n›"
+        ), broken
+    before = time.process_time()
+    harmless("<" + " " * 200_000 + "</untrusted" * 20_000)
+    assert time.process_time() - before < 1  # no page holds up everybody by what it is made of
     assert fenced("a") == fenced("a")
 
 
