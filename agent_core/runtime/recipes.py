@@ -34,7 +34,7 @@ class Fault:
 
     def as_dict(self) -> dict[str, str | int]:
         """For a log."""
-        place = {"file": self.file, "line": self.line}
+        place: dict[str, str | int] = {"file": self.file, "line": self.line}
         return place | {"problem": self.message, "cure": self.cure}
 
     def __str__(self) -> str:
