@@ -46,6 +46,7 @@ _LEAD = re.compile(r"\s*(?:(?:when|if|the price of|price of|the)(?![a-z])|如果
 _TAIL = re.compile(
     r"[\s.。!！,，]*(?:时?(?:提醒我|通知我|告诉我)|(?:then )?(?:tell|alert|notify) me)?[\s.。!！,，]*"
 )
+MOST_CHARS = 300  # of a rule in words; what is longer would only be slow to take apart
 _WIDE = {c: c - 0xFEE0 for c in range(0xFF01, 0xFF5F)}
 
 
@@ -63,8 +64,10 @@ class Said:
 
 
 def parse(words: str, language: Language = "en") -> Said | None:
-    """The rule in words, or None where there is none. Raises BadRule for numbers that make no sense."""
-    text = words.translate(_WIDE).strip()
+    """The rule in words, or None where there is none or they are too many. Raises BadRule for senseless numbers."""
+    text = " ".join(words.translate(_WIDE).split())
+    if len(text) > MOST_CHARS:
+        return None
     text, repeats = _REPEAT.subn(" ", text)
     folded = _folded(text)
     text, folded, days = _without_day(text, folded)

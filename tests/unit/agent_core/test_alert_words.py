@@ -1,6 +1,7 @@
 """Alert rules in the words of people, English and Chinese, and said again."""
 
 import datetime as dt
+import time
 
 import pytest
 
@@ -110,3 +111,17 @@ def test_what_came_true_names_the_value_and_its_day() -> None:
     )
     move = watch(Rule("day", "below", 5.0))
     assert alert_words.told(move, Hit(DAY, -6.25, -5.0), "en") == "-6.25 % on 2026-01-05"
+
+
+def test_a_rule_of_any_length_is_read_or_refused_at_once() -> None:
+    """A message may have a hundred thousand characters; nobody else waits for it."""
+    before = time.process_time()
+    for words in (
+        "GOOG above" + " " * 100_000 + "400",
+        "GOOG above " + "1" * 100_000,
+        "a " * 50_000,
+    ):
+        said = alert_words.parse(words)
+        assert said is None or said.rule == Rule("price", "above", 400.0)
+    assert time.process_time() - before < 1
+    assert alert_words.parse("GOOG   above \n 400") == alert_words.parse("GOOG above 400")
