@@ -42,6 +42,18 @@ def rewrite(conn: Connection, draft: Draft, now: dt.datetime) -> int | None:
     return row_id
 
 
+def rename(conn: Connection, row_id: int, draft: Draft, now: dt.datetime) -> bool:
+    """Make an open preview a message of its own, ready to go, under the key of `draft`. False: it is none."""
+    mine = (_OUTBOX.c.id == row_id, _OUTBOX.c.status == int(OutboxStatus.OPEN))
+    values = {
+        "key": draft.key,
+        "body": body_of(draft),
+        "status": int(OutboxStatus.READY),
+        "at": now,
+    }
+    return conn.execute(update(_OUTBOX).where(*mine).values(values)).rowcount == 1
+
+
 def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.datetime) -> int:
     values = {
         "turn_id": draft.turn_id,

@@ -139,6 +139,8 @@ _TEXTS: dict[str, tuple[str, str]] = {
         "I hear no words in your voice message.",
         "语音消息中没有听到内容。",
     ),
+    "done_so_far": ("Done so far:", "已完成："),
+    "question_follows": ("A question follows.", "请看下面的问题。"),
     "stop_button": ("Stop", "停止"),
     "stopped_toast": ("Stopping…", "正在停止…"),
     "not_yours": ("Only the person who asked can do this.", "只有提问者可以操作。"),

@@ -16,11 +16,12 @@ from agent_core.ports import Clock, ModelInfo, Transcriber
 from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import Team
-from agent_core.types import Message, Row
+from agent_core.types import Message, Row, TurnStatus
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
 from channels.types import Address, Button, Kind, Step
 from gateway import inbox, outbox, turn_budget
+from gateway.asides import set_aside
 from gateway.budgets import Budgets
 from gateway.db import Database, settled
 from gateway.delivery import Delivery
@@ -141,6 +142,8 @@ class Turns:
                 self.senders.send(self.senders.letter(row_id, draft, receipt))
             await mark.end(journal.status)
         self._remember(journal, turn.view)
+        if journal.status is TurnStatus.WAITING:
+            await set_aside(self.senders, receipt, delivery.steps, language)
         if journal.lacks_room:
             return Progress.IDLE
         self.spoke(begun)
