@@ -6,6 +6,7 @@ as they were known at `as_of`, and that a preset's `data.sources` hold.
 
 import datetime as dt
 from collections.abc import Sequence
+from dataclasses import replace
 
 from agent_core.finance.bars import Adjust, Bars
 from agent_core.finance.sources.allowed import allowed
@@ -69,7 +70,7 @@ class Sources:
             if not _may_have(source, symbol):
                 continue
             try:
-                found = (await source.bars(symbol, start, last)).until(as_of)
+                found = self._so_far((await source.bars(symbol, start, last)).until(as_of))
             except NoData as reason:
                 reasons.append(reason)
                 continue
@@ -83,6 +84,15 @@ class Sources:
         if best is None:
             raise self._nothing(symbol, reasons)
         return best.window(start, last).adjusted(adjust)
+
+    def _so_far(self, bars: Bars) -> Bars:
+        """Without the splits that are only announced: until their day a share is what it was."""
+        if self._clock is None:
+            return bars
+        tomorrow = self._clock.now().date() + dt.timedelta(days=1)  # it is that day somewhere
+        if all(split.date <= tomorrow for split in bars.splits):
+            return bars
+        return replace(bars, splits=tuple(s for s in bars.splits if s.date <= tomorrow))
 
     def _reaches(self, bars: Bars, last: dt.date | None) -> bool:
         wanted = last

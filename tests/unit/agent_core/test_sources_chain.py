@@ -73,6 +73,21 @@ async def test_the_first_source_that_reaches_the_day_answers() -> None:
     assert (found.source, second.asked) == ("a", [])
 
 
+async def test_a_split_that_is_only_announced_moves_no_price_before_its_day() -> None:
+    """Vendors and people write it down weeks ahead; the last close is still that of a whole share."""
+
+    class Announced(Listing):
+        async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
+            found = await super().bars(symbol, start, end)
+            return replace(found, splits=(Split(DAY("2024-03-20"), 2.0),))
+
+    clock = Watch()
+    sources = Sources([Announced("a", days("2024-03-01", 5))], clock)
+    assert (await sources.bars("X", None, None)).close[-1] == 10.0
+    clock.pass_by(days=12)
+    assert (await sources.bars("X", None, None)).close[-1] == 5.0
+
+
 async def test_old_prices_hide_no_newer_ones_of_a_later_source() -> None:
     old, new = Listing("old", days("2013-01-01", 5)), Listing("new", days("2024-03-01", 5))
     sources = Sources([old, new], Watch())
