@@ -12,7 +12,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct
 from agent_core.finance.trend import Trend
 from agent_core.finance.wyckoff import Diagnosis
-from agent_core.tools import notices, series
+from agent_core.tools import answers, notices, series
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.tools.wyckoff import phase_fields
@@ -43,7 +43,12 @@ class Analysis:
 def analysis_tools(sources: Sources) -> list[ToolSpec]:
     """The tools of this file, on these sources."""
 
-    @tool(title={"en": "Stock analysis", "zh": "个股分析"}, timeout=30, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Stock analysis", "zh": "个股分析"},
+        timeout=30,
+        credibility=CREDIBILITY,
+        output=answers.Analysed,
+    )
     async def analyze_stock(
         ctx: ToolContext, symbol: str, start: str | None = None, end: str | None = None
     ) -> ToolOutput:

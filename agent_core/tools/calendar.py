@@ -15,6 +15,7 @@ from agent_core.finance.calendars import (
     market_of,
 )
 from agent_core.finance.calendars_exchange import calendars as installed
+from agent_core.tools import answers
 from agent_core.tools.series import dump
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -38,7 +39,7 @@ def calendar_tools(calendars: Calendars | None = None) -> list[ToolSpec]:
     """The tool of this file, on these calendars; the best that are installed unless given."""
     known = calendars or installed()
 
-    @tool(title={"en": "Market calendar", "zh": "交易日历"}, timeout=30)
+    @tool(title={"en": "Market calendar", "zh": "交易日历"}, timeout=30, output=answers.Sessions)
     async def market_calendar(
         ctx: ToolContext, market: str, date: str | None = None, sessions: int = 5
     ) -> ToolOutput:

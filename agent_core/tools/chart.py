@@ -18,7 +18,7 @@ from agent_core.finance.indicators import WARM_UP
 from agent_core.finance.readings import Asked
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct
-from agent_core.tools import series, several
+from agent_core.tools import answers, series, several
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.several import Several
 from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -32,7 +32,7 @@ def chart_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
     """The tools of this file, on these sources. `rates` is made when it is not given."""
     exchange = rates or Rates()
 
-    @tool(title={"en": "Chart", "zh": "图表"}, timeout=60)
+    @tool(title={"en": "Chart", "zh": "图表"}, timeout=60, output=answers.Drawn)
     async def chart(
         ctx: ToolContext,
         symbol: str,

@@ -7,6 +7,7 @@ from agent_core.finance.fundamentals import Filing, Fundamentals, Statement
 from agent_core.finance.sources.reports import Reports
 from agent_core.finance.sources.source import NoData
 from agent_core.symbols import Symbol
+from agent_core.tools import answers
 from agent_core.tools.series import dump, percent
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -22,7 +23,7 @@ def fundamentals_tools(reports: Reports | None = None) -> list[ToolSpec]:
 
 
 def _fundamentals(reports: Reports) -> ToolSpec:
-    @tool(title={"en": "Fundamentals", "zh": "基本面"}, timeout=60)
+    @tool(title={"en": "Fundamentals", "zh": "基本面"}, timeout=60, output=answers.Reported)
     async def fundamentals(
         ctx: ToolContext,
         symbol: str,
@@ -65,7 +66,7 @@ def _fundamentals(reports: Reports) -> ToolSpec:
 
 
 def _filings(reports: Reports) -> ToolSpec:
-    @tool(title={"en": "Filings", "zh": "公告文件"}, timeout=60)
+    @tool(title={"en": "Filings", "zh": "公告文件"}, timeout=60, output=answers.Filed)
     async def filings(
         ctx: ToolContext, symbol: str, forms: list[str] | None = None, limit: int = 10
     ) -> ToolOutput:

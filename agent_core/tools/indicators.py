@@ -9,7 +9,7 @@ from agent_core.finance.bars import Bars
 from agent_core.finance.indicators import WARM_UP, Values
 from agent_core.finance.readings import Asked, Reading
 from agent_core.finance.sources.chain import Sources
-from agent_core.tools import notices, series
+from agent_core.tools import answers, notices, series
 from agent_core.tools.series import Series, dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -22,7 +22,12 @@ LAST, CROSSINGS = 5, 4
 def indicator_tools(sources: Sources) -> list[ToolSpec]:
     """The tools of this file, on these sources."""
 
-    @tool(title={"en": "Indicators", "zh": "技术指标"}, timeout=30, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Indicators", "zh": "技术指标"},
+        timeout=30,
+        credibility=CREDIBILITY,
+        output=answers.Read,
+    )
     async def indicators(
         ctx: ToolContext,
         symbol: str,

@@ -8,7 +8,7 @@ from agent_core.finance.fx import SOURCE as RATES_SOURCE
 from agent_core.finance.fx import Rates
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import change_pct, return_pct
-from agent_core.tools import series, several
+from agent_core.tools import answers, series, several
 from agent_core.tools.series import Series, dump, percent, price, signed
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -25,7 +25,12 @@ def market_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]
 
 
 def _search(sources: Sources) -> ToolSpec:
-    @tool(title={"en": "Symbol search", "zh": "证券搜索"}, timeout=10, deterministic=True)
+    @tool(
+        title={"en": "Symbol search", "zh": "证券搜索"},
+        timeout=10,
+        deterministic=True,
+        output=answers.Matches,
+    )
     async def search_stock_by_name(ctx: ToolContext, query: str) -> ToolOutput:
         """Find the code of a share, fund or crypto pair, and whether it has prices. Sectors (白酒) are no symbols.
 
@@ -72,7 +77,7 @@ def _search_note(ctx: ToolContext, query: str, found: int, sources: Sources) -> 
 
 
 def _history(sources: Sources, rates: Rates) -> ToolSpec:
-    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=30)
+    @tool(title={"en": "Price history", "zh": "历史行情"}, timeout=30, output=answers.History)
     async def get_market_history(
         ctx: ToolContext,
         symbol: str,
@@ -157,7 +162,7 @@ def _rows(bars: Bars, interval: Interval) -> dict[str, object]:
 
 
 def _overview(sources: Sources) -> ToolSpec:
-    @tool(title={"en": "Market overview", "zh": "市场概览"}, timeout=30)
+    @tool(title={"en": "Market overview", "zh": "市场概览"}, timeout=30, output=answers.Overview)
     async def get_market_overview(ctx: ToolContext, symbols: list[str] | None = None) -> ToolOutput:
         """Last close, day change and returns over 1 and 3 months and 1 year of several symbols.
 

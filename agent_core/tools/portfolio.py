@@ -14,7 +14,7 @@ from agent_core.finance.portfolio_chart import draw_allocation
 from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.work import outside
-from agent_core.tools import portfolio_risk, portfolio_words
+from agent_core.tools import answers, portfolio_risk, portfolio_words
 from agent_core.tools.portfolio_priced import Priced, of_account, priced_book
 from agent_core.tools.portfolio_words import view_fields
 from agent_core.tools.series import dump
@@ -45,6 +45,7 @@ def portfolio_tools(
         title={"en": "Portfolio", "zh": "投资组合"},
         timeout=60,
         rules=(OWN_YES,),
+        output=answers.Book,
     )
     async def portfolio(
         ctx: ToolContext,
@@ -70,9 +71,8 @@ def portfolio_tools(
             await desk.refresh(ctx.owner)
         contents = of_account(await books.contents(ctx.owner), account)
         if not (contents.holdings or contents.cash or contents.orders or contents.trades):
-            return ToolOutput(
-                dump({"positions": [], "note": EMPTY[ctx.language]}), EMPTY[ctx.language]
-            )
+            nothing = portfolio_words.empty() | {"note": EMPTY[ctx.language]}
+            return ToolOutput(dump(nothing), EMPTY[ctx.language])
         priced = await priced_book(
             Quotes(sources, rates, ctx.clock), contents, currency.upper(), ctx.as_of
         )

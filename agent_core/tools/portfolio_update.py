@@ -18,6 +18,7 @@ from agent_core.finance.orders import OrderRefused
 from agent_core.finance.portfolio import exact
 from agent_core.finance.portfolio_books import Books
 from agent_core.finance.portfolio_change import HEAVY, Action, Item, Plan, Step
+from agent_core.tools import answers
 from agent_core.tools.series import dump
 from agent_core.tools.spec import Preview, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -65,6 +66,7 @@ def portfolio_update_tools(books: Books | None = None) -> list[ToolSpec]:
         lead_only=True,
         preview=show,
         rules=(Rule("update_portfolio", by=("requester",)),),
+        output=answers.Changed,
     )
     async def update_portfolio(
         ctx: ToolContext, items: Annotated[list[Change], Field(min_length=1, max_length=MOST_ITEMS)]

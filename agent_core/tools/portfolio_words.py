@@ -33,6 +33,12 @@ def head(priced: Priced) -> dict[str, Any]:
     }
 
 
+def empty() -> dict[str, Any]:
+    """The fields of an answer about a book that holds nothing."""
+    unknown = dict.fromkeys(("as_of", "window", "currency"))
+    return {"source": STORE, **unknown, "credibility": "objective fact", "positions": []}
+
+
 def view_fields(ctx: ToolContext, priced: Priced) -> dict[str, Any]:
     """Everything about a book."""
     fields = head(priced)

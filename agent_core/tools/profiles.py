@@ -8,7 +8,7 @@ from agent_core.finance.bars import Bars
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import months_before, return_pct, volatility_pct
 from agent_core.symbols import Symbol
-from agent_core.tools import series, several
+from agent_core.tools import answers, series, several
 from agent_core.tools.series import Series, dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -28,7 +28,7 @@ class OwnProfiles(Protocol):
 def profile_tools(sources: Sources, book: OwnProfiles | None) -> list[ToolSpec]:
     """The tools of this file. Without a book only names and prices are known."""
 
-    @tool(title={"en": "Stock profiles", "zh": "股票档案"}, timeout=30)
+    @tool(title={"en": "Stock profiles", "zh": "股票档案"}, timeout=30, output=answers.Profiles)
     async def get_stock_profiles(ctx: ToolContext, symbols: list[str]) -> ToolOutput:
         """What is known of up to 10 symbols.
 

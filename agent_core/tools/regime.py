@@ -9,7 +9,7 @@ from agent_core.finance.bars import Bars
 from agent_core.finance.regime import Mood, Regime
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.work import outside
-from agent_core.tools import notices, series, several
+from agent_core.tools import answers, notices, series, several
 from agent_core.tools.series import dump, percent, signed
 from agent_core.tools.several import Several
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -25,7 +25,12 @@ MOODS: dict[Mood, str] = {"calm": "平静", "normal": "正常", "rough": "剧烈
 def regime_tools(sources: Sources) -> list[ToolSpec]:
     """The tools of this file, on these sources."""
 
-    @tool(title={"en": "Market regime", "zh": "市场状态"}, timeout=60, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Market regime", "zh": "市场状态"},
+        timeout=60,
+        credibility=CREDIBILITY,
+        output=answers.State,
+    )
     async def market_regime(
         ctx: ToolContext, symbols: list[str] | None = None, end: str | None = None
     ) -> ToolOutput:
@@ -43,7 +48,7 @@ def regime_tools(sources: Sources) -> list[ToolSpec]:
                 f"{len(wanted)} symbols are too many; name an index, or at most {MOST}"
             )
         loaded = await several.load(sources, ctx, wanted, None, end)
-        result = await asyncio.to_thread(regime.judge, [one.history for one in loaded.found])
+        result = await _judged([one.history for one in loaded.found])
         return ToolOutput(dump(_fields(ctx, loaded, result)), _line(ctx, loaded, result))
 
     return [market_regime]

@@ -15,7 +15,7 @@ from agent_core.finance.risk import Beta, Tail
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.statistics import Drawdown
 from agent_core.finance.work import outside
-from agent_core.tools import notices, series, several
+from agent_core.tools import answers, notices, series, several
 from agent_core.tools.series import Series, dump, percent
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -40,7 +40,12 @@ def risk_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
 
 
 def _metrics(sources: Sources) -> ToolSpec:
-    @tool(title={"en": "Risk metrics", "zh": "风险指标"}, timeout=30, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Risk metrics", "zh": "风险指标"},
+        timeout=30,
+        credibility=CREDIBILITY,
+        output=answers.Risks,
+    )
     async def risk_metrics(
         ctx: ToolContext,
         symbol: str,
@@ -179,7 +184,12 @@ def _percent(value: float | None) -> str:
 
 
 def _correlation(sources: Sources, rates: Rates) -> ToolSpec:
-    @tool(title={"en": "Correlation", "zh": "相关性"}, timeout=30, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Correlation", "zh": "相关性"},
+        timeout=30,
+        credibility=CREDIBILITY,
+        output=answers.Correlated,
+    )
     async def correlation(
         ctx: ToolContext,
         symbols: list[str],

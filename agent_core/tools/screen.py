@@ -11,7 +11,7 @@ from agent_core.finance.screen import DAYS, MOST_DAYS, Left, Measure, Row, Wante
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import NoData
 from agent_core.finance.work import outside
-from agent_core.tools import notices, series, several
+from agent_core.tools import answers, notices, series, several
 from agent_core.tools.series import dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -66,6 +66,7 @@ def screen_tools(sources: Sources) -> list[ToolSpec]:
         timeout=600,
         background=True,
         credibility=CREDIBILITY,
+        output=answers.Screened,
     )
     async def screen_stocks(
         ctx: ToolContext,

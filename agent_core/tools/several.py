@@ -64,15 +64,20 @@ def nothing(ctx: ToolContext) -> str:
 
 
 def envelope(windows: Sequence[Bars], credibility: Credibility) -> dict[str, object]:
-    """The fields that every answer has, for one or more windows: sources and currencies that differ are joined."""
+    """The fields that every answer has, for one or more windows: sources and currencies that differ are joined.
+
+    `fetched_at`, of live prices alone, is the oldest of them.
+    """
     first = min(window.first for window in windows)
     last = max(window.as_of for window in windows)
+    fetched = min((w.fetched_at for w in windows if w.fetched_at), default=None)
     return {
         "source": ", ".join(dict.fromkeys(window.source for window in windows)),
         "as_of": str(last),
         "window": {"start": str(first), "end": str(last)},
         "currency": ", ".join(dict.fromkeys(window.currency for window in windows)),
         "credibility": credibility,
+        **({"fetched_at": f"{fetched:%Y-%m-%d %H:%M} UTC"} if fetched else {}),
     }
 
 

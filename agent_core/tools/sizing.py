@@ -9,7 +9,7 @@ from agent_core.finance.fx import NoRate, Rate, Rates
 from agent_core.finance.sizing import Lots, Plan, Size, size
 from agent_core.finance.sources.chain import Sources
 from agent_core.symbols import Symbol
-from agent_core.tools import notices, series
+from agent_core.tools import answers, notices, series
 from agent_core.tools.series import Series, dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -35,7 +35,12 @@ def sizing_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]
     """The tools of this file, on these sources. `rates` is made when it is not given."""
     exchange = rates or Rates()
 
-    @tool(title={"en": "Position size", "zh": "仓位计算"}, timeout=20, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Position size", "zh": "仓位计算"},
+        timeout=20,
+        credibility=CREDIBILITY,
+        output=answers.Sized,
+    )
     async def position_size(
         ctx: ToolContext,
         account: float,

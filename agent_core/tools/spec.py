@@ -250,7 +250,7 @@ def tool(
             background=background,
             effect=effect,
             credibility=credibility,
-            output_schema=_clean(output.model_json_schema()) if output else None,
+            output_schema=_clean(output.model_json_schema(), nulls=True) if output else None,
             rules=rules,
             lead_only=lead_only,
             preview=preview,
@@ -285,30 +285,30 @@ def _arguments(
     return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
 
 
-def _clean(schema: dict[str, Any]) -> dict[str, Any]:
+def _clean(schema: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
     """Without what costs tokens and says nothing, since every call is checked.
 
     That is: pydantic's titles, whether further fields are allowed, the null of a parameter that may be left out, and
-    defaults that are empty, 0 or false.
+    defaults that are empty, 0 or false. `nulls`: an answer may say null, and does.
     """
     if isinstance(schema.get("title"), str):
         schema = {k: v for k, v in schema.items() if k != "title"}
     if isinstance(schema.get("additionalProperties"), bool):
         schema = {k: v for k, v in schema.items() if k != "additionalProperties"}
-    if schema.get("default", "") is None:
+    if schema.get("default", "") is None and not nulls:
         kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
         if len(kinds) == 1:
             schema = {**kinds[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
     if not schema.get("default", True):
         schema = {k: v for k, v in schema.items() if k != "default"}
-    return {k: _clean_value(k, v) for k, v in schema.items()}
+    return {k: _clean_value(k, v, nulls) for k, v in schema.items()}
 
 
-def _clean_value(key: str, value: Any) -> Any:
+def _clean_value(key: str, value: Any, nulls: bool) -> Any:
     if isinstance(value, dict):
         if key in ("properties", "$defs"):
-            return {name: _clean(v) for name, v in value.items()}
-        return _clean(value)
+            return {name: _clean(v, nulls=nulls) for name, v in value.items()}
+        return _clean(value, nulls=nulls)
     if isinstance(value, list):
-        return [_clean(v) if isinstance(v, dict) else v for v in value]
+        return [_clean(v, nulls=nulls) if isinstance(v, dict) else v for v in value]
     return value

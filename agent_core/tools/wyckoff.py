@@ -6,7 +6,7 @@ from typing import Literal
 from agent_core.finance import wyckoff
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.wyckoff import Diagnosis, Kind, Phase, Sign, Stretch
-from agent_core.tools import notices, series
+from agent_core.tools import answers, notices, series
 from agent_core.tools.series import dump, percent, price
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 
@@ -60,7 +60,12 @@ _RULES = {
 def wyckoff_tools(sources: Sources) -> list[ToolSpec]:
     """The tools of this file, on these sources."""
 
-    @tool(title={"en": "Wyckoff phase", "zh": "威科夫诊断"}, timeout=30, credibility=CREDIBILITY)
+    @tool(
+        title={"en": "Wyckoff phase", "zh": "威科夫诊断"},
+        timeout=30,
+        credibility=CREDIBILITY,
+        output=answers.Phase,
+    )
     async def wyckoff_diagnose(ctx: ToolContext, symbol: str, end: str | None = None) -> ToolOutput:
         """Heuristic phase (accumulation, markup, distribution, markdown, unclear) of one symbol by Wyckoff's method.
 

@@ -219,3 +219,13 @@ async def test_symbols_without_a_common_day_are_not_compared() -> None:
     found = await answer(made, "correlation", symbols=["AAPL", "IBM"])
     assert found["matrix"][0][1] is None
     assert "fewer than 20 common returns" in found["note"]
+
+
+async def test_an_answer_about_several_symbols_says_when_the_oldest_was_fetched() -> None:
+    at = dt.datetime(2026, 1, 2, 9, tzinfo=dt.UTC)
+    first = replace(wavy(), fetched_at=at)
+    second = replace(wavy("MSFT", step=5), fetched_at=at + dt.timedelta(hours=3))
+    found = await answer(tools(first, second), "correlation", symbols=["AAPL", "MSFT"])
+    assert found["fetched_at"] == "2026-01-02 09:00 UTC"
+    found = await answer(tools(wavy(), second), "get_market_overview")
+    assert found["fetched_at"] == "2026-01-02 12:00 UTC", "the other is of no live source"

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pytest
 
+from agent_core.finance import work
 from agent_core.finance.bars import Bars
 from agent_core.finance.sources.bundled import SYMBOLS, BundledSource
 from agent_core.finance.sources.chain import Sources
@@ -189,6 +190,18 @@ async def test_the_crash_of_2008_is_a_rough_falling_market() -> None:
     assert found["trend"]["direction"] == "down"
     assert found["volatility"]["regime"] == "rough"
     assert found["breadth_pct"] == {"above_sma50": 0.0, "above_sma200": 0.0}
+
+
+async def test_a_large_market_is_judged_outside_of_the_event_loop() -> None:
+    """Up to 500 members with all their bars would hold up other chats; a few are not worth a process."""
+    bars = await closes("GOOG")
+    await work.close()
+    for count, outside in ((3, False), (30, True)):
+        members = tuple(replace(bars, symbol=f"M{n}") for n in range(count))
+        found = await answer(tools(Sources([MadeSource(members)])), "market_regime")
+        assert found["market"] == f"equal weight of {count}"
+        assert (work._shared.pid is not None) is outside
+    await work.close()
 
 
 async def test_a_phase_is_labelled_a_heuristic_with_its_rule() -> None:
