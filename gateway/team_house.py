@@ -30,11 +30,15 @@ KEPT = 64  # replaced teams that turns may still be working with
 
 
 def acting(registry: Registry) -> frozenset[str]:
-    """The tools that change something outside and ask nobody by themselves: a preset must say who is asked."""
+    """The tools that change something outside: a preset must say who is asked.
+
+    Those that ask by themselves need no rule; one that places orders needs it wherever it is not the supervisor's.
+    """
     return frozenset(
         spec.name
         for spec in registry
-        if spec.effect != "none" and not spec.requires_approval and spec.name not in INSIDE
+        if spec.effect != "none" and spec.name not in INSIDE
+        if not spec.requires_approval or (spec.effect == "trade" and spec.lead_only)
     )
 
 

@@ -116,7 +116,8 @@ class TurnTeams:
     def _restored(self, conn: Connection, digest: str) -> Team | None:
         """The team of a preset that was edited while no process ran, or too often since. Some milliseconds of work."""
         source = preset_versions.source_of(conn, digest)
-        known = Known(self.registry.names, None, acting(self.registry))
+        lead = frozenset(spec.name for spec in self.registry if spec.lead_only)
+        known = Known(self.registry.names, None, acting(self.registry), lead=lead)
         team = None if source is None else restore(source, digest, known)
         if team is None:
             log.warning("preset_version_lost", extra={"digest": digest})

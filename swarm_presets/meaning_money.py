@@ -33,22 +33,32 @@ def money_meaning(tree: Mapping, known: Known) -> Iterator[Problem]:
 
 
 def _unapproved(tree: Mapping, known: Known) -> Iterator[Problem]:
-    """A tool that changes something outside, that asks nobody by itself, and that no rule covers."""
-    covered = {leaf.text for leaf in words(tree, "approvals.*.tool")}
-    for leaf in words(tree, "supervisor.tools", "supervisor.tools.add", *_TOOLS_OF_AGENTS):
-        if leaf.text in known.acting - covered:
+    """A tool that changes something outside and that no rule covers; a supervisor's own tools ask by themselves."""
+    acting = known.acting - _covered(tree)
+    of_supervisor = words(tree, "supervisor.tools", "supervisor.tools.add")
+    found = [leaf for leaf in of_supervisor if leaf.text in acting - known.lead]
+    for leaf in (*found, *words(tree, *_TOOLS_OF_AGENTS)):
+        if leaf.text in acting:
             message = f"`{leaf.text}` changes something outside and no approval covers it"
             cure = f"add an entry for `{leaf.text}` under `approvals`"
             yield problem("SW302", message, leaf.span, cure)
 
 
 def _of_the_lead(tree: Mapping, known: Known) -> Iterator[Problem]:
-    """A tool that only the supervisor may call, after a person's yes, in the hands of an agent (TGV-9)."""
+    """A tool that only the supervisor may call, after a person's yes, in the hands of an agent (TGV-9).
+
+    One finding for one place: what no rule covers is told as that.
+    """
+    told = known.acting - _covered(tree)
     for leaf in words(tree, *_TOOLS_OF_AGENTS):
-        if leaf.text in known.lead:
+        if leaf.text in known.lead - told:
             message = f"only the supervisor may call `{leaf.text}`, after a person's yes"
             cure = "remove it; let the agent propose what the supervisor then does"
             yield problem("SW310", message, leaf.span, cure)
+
+
+def _covered(tree: Mapping) -> frozenset[str]:
+    return frozenset(leaf.text for leaf in words(tree, "approvals.*.tool"))
 
 
 _TOOLS_OF_AGENTS = ("agents.*.tools", "agents.*.tools.add")

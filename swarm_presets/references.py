@@ -44,10 +44,11 @@ class Known:
     """What exists outside the presets.
 
     `models` holds `<provider>/<model>`, or `<provider>/*` for whatever a provider has; None: not to be checked.
-    `acting` are the tools that change something outside and that nobody is asked about by the tool itself. `price`
-    gives dollars for a million tokens in and out of a model, or None where they are not known. `lead` are the tools
-    that only a supervisor may call; `redact` masks secrets in a text. `sources` are the data sources that exist, and
-    whether each is enabled; None: not to be checked. `skills` are those of everybody; None: not to be checked.
+    `acting` are the tools that change something outside and need a rule of consent, but for those of `lead` in the
+    supervisor's own hands, which ask by themselves. `price` gives dollars for a million tokens in and out of a model,
+    or None where they are not known. `lead` are the tools that only a supervisor may call; `redact` masks secrets in a
+    text. `sources` are the data sources that exist, and whether each is enabled; None: not to be checked. `skills` are
+    those of everybody; None: not to be checked.
     `servers` are the MCP servers of the settings, each with the names here of its tools, none where they are not known;
     None: not to be checked.
     """

@@ -3,8 +3,11 @@
 import json
 from pathlib import Path
 
+from gateway.team_house import load_presets
+from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import render, to_json
+from tests.house import settings
 from tests.unit.swarm_presets.catalogue import ACTING, FIXTURES, TOOLS
 
 EXPECTED = FIXTURES / "broken" / "expected.txt"
@@ -19,7 +22,9 @@ def test_all_findings_of_a_broken_file_are_shown_at_once_by_line() -> None:
 
 
 def test_the_ten_errors_are_the_ones_of_the_guide() -> None:
-    loaded = load_folder(FIXTURES / "broken", tools=TOOLS | ACTING, acting=ACTING)
+    """With the tools that there are and all that the gateway knows of them, as at the command line."""
+    loaded = load_presets(settings(), toolbox(), FIXTURES / "broken")
+    assert render(loaded.problems) == EXPECTED.read_text("utf-8")
     codes = "SW201 SW101 SW204 SW203 SW302 SW103 SW101 SW102 SW202 SW002"
     assert [p.code for p in loaded.problems] == codes.split()
 

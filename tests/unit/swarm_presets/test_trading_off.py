@@ -45,8 +45,20 @@ name: rogue
 supervisor: {{tools: []}}
 agents:
   trading: {{role: Trader, prompt: Trade., tools: [{tool}]}}
+approvals: [{{tool: {tool}, by: [requester]}}]
 """
     (tmp_path / "rogue.yaml").write_text(text, encoding="utf-8")
     problems = load_presets(settings(), REGISTRY, tmp_path).found["rogue"]
     assert [p.code for p in problems if p.severity == "error"] == ["SW310"]
     assert f"only the supervisor may call `{tool}`" in problems[0].message
+    bare = text.partition("approvals:")[0]
+    (tmp_path / "rogue.yaml").write_text(bare, encoding="utf-8")
+    [told] = load_presets(settings(), REGISTRY, tmp_path).found["rogue"]
+    assert told.code == ("SW302" if tool in ordering else "SW310")
+
+
+def test_a_supervisors_order_needs_no_rule_since_the_tool_asks_by_itself(tmp_path: Path) -> None:
+    """TGV-3: whatever rules a preset has come on top of that."""
+    text = "version: 1\nname: mine\nsupervisor: {prompt: P., tools: [place_order, cancel_order]}\n"
+    (tmp_path / "mine.yaml").write_text(text, encoding="utf-8")
+    assert load_presets(settings(), REGISTRY, tmp_path).found["mine"] == []
