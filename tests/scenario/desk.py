@@ -125,7 +125,7 @@ def script(walk: Walk, who: str = "") -> dict[str, list[Attempts]]:
         ],
         walk.order: [
             Turn([call("position_size", SIZE)]),
-            Turn([call("place_order", ORDER)]),
+            Turn([call("place_order", ORDER)], delay=2.5),  # so long that progress is shown before
             walk.order.answer,
         ],
         walk.portfolio: [Turn([call("portfolio", {})]), walk.portfolio.answer],
