@@ -181,3 +181,55 @@ async def test_what_follows_from_presets_is_told_of_each_good_edit(watched: Watc
     (watched.folder / "desk.yaml").write_text(DESK + line.replace("0 8", "0 9"))
     await watched.until_read()
     assert seen == ["0 8 * * *", "0 9 * * *"]
+
+
+BAD_EDITS = {
+    "a bomb": (
+        "role: Head",
+        "output: {format: json, schema: {a: &a [x,x], b: &b [*a,*a], c: [*b,*b]}}",
+        "SW001",
+    ),
+    "an anchor": ("role: Head", "role: &a Head", "SW001"),
+    "a merge key": ("role: Head", "<<: {role: Head}", "SW001"),
+    "a tab": ("supervisor:", "\tsupervisor:", "SW001"),
+    "five megabytes": ("Head", "x" * 5_000_000, "SW001"),
+    "a prompt file outside the folder": ("own.md", "../own.md", "SW206"),
+    "a preset that extends itself": ("name: desk\n", "name: desk\nextends: desk\n", "SW306"),
+    "a circle": ("name: desk\n", "name: desk\nextends: child\n", "SW306"),
+    "a sealed value that is loosened": (
+        "name: desk\n",
+        "name: desk\nextends: base\nbudgets: {day: {usd: 9}}\n",
+        "SW305",
+    ),
+    "a pot that is smaller than one call": (
+        "name: desk\n",
+        "name: desk\nbudgets: {run: {tokens: 500}}\n",
+        "SW304",
+    ),
+}
+BASE = "version: 1\nname: base\nabstract: true\nbudgets: {day: {usd: 5}}\nsealed: [budgets.day]\n"
+CHILD = "version: 1\nname: child\nabstract: true\nextends: desk\n"
+
+
+@pytest.mark.parametrize("what", BAD_EDITS)
+async def test_whatever_is_wrong_with_an_edit_the_old_preset_goes_on(
+    watched: Watched, what: str
+) -> None:
+    """Each is told by its code, with place and cure, and the next good edit is taken as if nothing had been."""
+    old, new, code = BAD_EDITS[what]
+    (watched.folder.parent / "own.md").write_text("Secret.")
+    (watched.folder / "base.yaml").write_text(BASE)
+    if "child" in new:
+        (watched.folder / "child.yaml").write_text(CHILD)
+    await watched.watch.reload()
+    before = watched.house.find("desk")
+    (watched.folder / "desk.yaml").write_text(DESK.replace(old, new))
+    await watched.watch.reload()
+    assert watched.house.find("desk") is before
+    [told] = watched.told
+    assert {p.code for p in told} == {code}
+    assert all(p.cure and p.line and p.column for p in told)
+    assert watched.house.first_problems()
+    (watched.folder / "desk.yaml").write_text(DESK.replace("Head", "Boss"))
+    await watched.watch.reload()
+    assert watched.role() == "Boss"
