@@ -15,14 +15,14 @@ from agent_core.events import AgentFinished, AgentStarted
 from agent_core.ports import Model
 from agent_core.runtime.attempt import Place, attempt
 from agent_core.runtime.background import begun_in
-from agent_core.runtime.flow import Plan, filled
+from agent_core.runtime.flow import Halfway, Plan, filled
 from agent_core.runtime.guards import made_calls
 from agent_core.runtime.loop import used
 from agent_core.runtime.outcome import Outcome, report
-from agent_core.runtime.policy import Next, decide, nowhere
+from agent_core.runtime.policy import Next, decide, nowhere, policy_of
 from agent_core.runtime.restrict import DELEGATE
 from agent_core.runtime.run import Run
-from agent_core.runtime.team import Agent, OutputContract, Team
+from agent_core.runtime.team import Agent, OutputContract, Status, Team
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 from agent_core.types import ArtifactRef, Row, RowKind, ToolResult, Usage
@@ -60,7 +60,13 @@ def plan_of(team: Team, desks: "dict[str, _Desk]") -> Plan | None:
         tool=lambda agent, item: _delegate_tool(_with_item(desks[agent], item)),
         titles={name: agent.display(language) for name, agent in agents},
         handed={name: agent.from_agents for name, agent in agents},
+        halfway={name: _halfway(agent) for name, agent in agents},
     )
+
+
+def _halfway(agent: Agent) -> Halfway:
+    policy = policy_of(agent, Status.PARTIAL)
+    return Halfway(policy.next_action, policy.say)
 
 
 @dataclass(frozen=True, slots=True)

@@ -136,12 +136,21 @@ class Step:
     when: tuple[Condition, ...] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class Halfway:
+    """What an agent's policy for `partial` says: it holds for a step that lacks this agent's part."""
+
+    action: str = "use_partial"
+    say: str = ""
+
+
 @dataclass(slots=True)
 class Plan:
     """What one turn carries out; `tool` gives the delegation to an agent, its prompt filled with an item.
 
-    `titles` are the agents' names for people, `handed` whose results each agent is given by its `from_agents`. `values`
-    are the inputs once they are known, None before; `seen` keeps how calls ended.
+    `titles` are the agents' names for people, `handed` whose results each agent is given by its `from_agents`,
+    `halfway` their policies for steps that succeed in part. `values` are the inputs once they are known, None before;
+    `seen` keeps how calls ended.
     """
 
     steps: tuple[Step, ...]
@@ -149,6 +158,7 @@ class Plan:
     tool: Callable[[str, str], ToolSpec]
     titles: Mapping[str, str] = field(default_factory=dict)
     handed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    halfway: Mapping[str, Halfway] = field(default_factory=dict)
     values: dict[str, Value] | None = None
     seen: dict[str, Any] = field(default_factory=dict)
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from agent_core.runtime.flow import Value, Values, filled, look, shown
+from agent_core.runtime.flow import Halfway, Value, Values, filled, look, shown
 from agent_core.runtime.inputs import written
 from agent_core.runtime.team import Status
 
@@ -62,7 +62,7 @@ class Ground:
     """What a plan is carried out on.
 
     `words` are the person's; `titles` the agents' names for people; `handed` whose results an agent is given anyway;
-    `given` the inputs that are no defaults.
+    `given` the inputs that are no defaults; `halfway` the agents' policies for steps that succeed in part.
     """
 
     values: Values
@@ -72,6 +72,7 @@ class Ground:
     titles: Mapping[str, str] = field(default_factory=dict)
     handed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     given: Values = field(default_factory=dict)
+    halfway: Mapping[str, Halfway] = field(default_factory=dict)
 
     def task(self, text: str, item: str | None = None) -> str:
         """A step's own words with its inputs, or what the person asked for."""

@@ -6,13 +6,14 @@ Failures do not end a plan, unless a policy says `stop_and_report` or a person s
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from agent_core.runtime.flow import Condition, Reply, Step
+from agent_core.runtime.flow import Condition, Halfway, Reply, Step
 from agent_core.runtime.flow_ground import SKIPPED, Ground, Planned, Result, value_at
 from agent_core.runtime.flow_steps import carried_out
 from agent_core.runtime.team import Status
 
 _CHOICE = {"en": ("Go on without it", "Stop"), "zh": ("不等它，继续", "停止")}
 _STOP = frozenset(options[1] for options in _CHOICE.values())
+Halves = tuple[tuple[str, Halfway], ...]  # by agent
 
 
 @dataclass(slots=True)
@@ -20,6 +21,7 @@ class Walk:
     """How far a plan is: the `batch` that comes next, of `step`; none where it is over.
 
     `reply`: the supervisor's model has the last word. `stopped`: the step that ended the plan early, "" for none.
+    `says`: what the policies for `partial` want to be minded.
     """
 
     results: dict[str, Result] = field(default_factory=dict)
@@ -27,6 +29,7 @@ class Walk:
     step: str = ""
     reply: bool = False
     stopped: str = ""
+    says: tuple[str, ...] = ()
 
     @property
     def status(self) -> str:
@@ -53,13 +56,16 @@ def walk(steps: Sequence[Step], ground: Ground) -> Walk:
             at.reply = True
             return at
         made, calls = carried_out(step, ground, at.results)
-        asked = () if isinstance(made, tuple) else _go_on(step, ground, calls)
+        halves = () if isinstance(made, tuple) else _halves(made, ground, calls)
+        asked = () if isinstance(made, tuple) else _go_on(step, ground, calls, halves)
         batch = made if isinstance(made, tuple) else ground.open(asked)
         if isinstance(made, tuple) or batch:
             at.batch, at.step = batch, step.id
             return at
         at.results[step.id] = made
-        if _stops(ground, calls, asked):
+        new = dict.fromkeys(half.say for _, half in halves if half.say not in at.says)
+        at.says += tuple(filter(None, new))
+        if _stops(ground, calls, asked, halves):
             at.stopped = step.id
             at.results[step.id] = _stopped(made, ground, calls, asked)
             break
@@ -71,20 +77,35 @@ def _holds(condition: Condition, ground: Ground, results: Mapping[str, Result]) 
     return condition.holds(value_at(condition.path, ground, results))
 
 
-def _go_on(step: Step, ground: Ground, calls: Sequence[Planned]) -> tuple[Planned, ...]:
+def _halves(made: Result, ground: Ground, calls: Sequence[Planned]) -> Halves:
+    """The policies for `partial` of those whose part a step lacks, where it brought others (guide "presets", 4)."""
+    ends = ground.ended(calls)
+    if made.status != Status.PARTIAL or len(ends) < 2:
+        return ()  # a single delegation has followed its own policy already
+    lacking = dict.fromkeys(end.agent for end in ends if not end.ok)
+    return tuple((name, ground.halfway[name]) for name in lacking if name in ground.halfway)
+
+
+def _go_on(
+    step: Step, ground: Ground, calls: Sequence[Planned], halves: Halves
+) -> tuple[Planned, ...]:
     """The question that a policy `ask_user` puts before the plan goes on."""
-    failed = [end for end in ground.ended(calls) if end.action == "ask_user"]
+    failed = [end.agent for end in ground.ended(calls) if end.action == "ask_user"]
+    failed += [name for name, half in halves if half.action == "ask_user"]
     if not failed:
         return ()
-    names = ", ".join(dict.fromkeys(ground.name(end.agent) for end in failed))
+    names = ", ".join(dict.fromkeys(ground.name(name) for name in failed))
     words = f"{names}：没有完整结果。继续吗？" if ground.zh else f"{names}: no full result. Go on?"
     options = _CHOICE["zh" if ground.zh else "en"]
     return (Planned(f"{step.id}.go_on", question=words, options=options),)
 
 
-def _stops(ground: Ground, calls: Sequence[Planned], asked: Sequence[Planned]) -> bool:
+def _stops(
+    ground: Ground, calls: Sequence[Planned], asked: Sequence[Planned], halves: Halves
+) -> bool:
     refused = any(end.answer in _STOP for end in ground.ended(asked))
-    return refused or any(end.action == "stop_and_report" for end in ground.ended(calls))
+    actions = {end.action for end in ground.ended(calls)} | {half.action for _, half in halves}
+    return refused or "stop_and_report" in actions
 
 
 def _stopped(

@@ -212,6 +212,7 @@ async def _ground(run: Run, plan: Plan, rows: Sequence[Row]) -> Ground:
         zh=run.person.language == "zh",
         titles=plan.titles,
         handed=plan.handed,
+        halfway=plan.halfway,
         given=_given(plan),
     )
 
@@ -252,6 +253,7 @@ def _note(plan: Plan, at: Walk) -> NewRow:
         told = "; ".join(filter(None, (result.told, f"missing: {lacks}" if lacks else "")))
         why = "its condition does not hold" if result.status == SKIPPED else told
         lines.append(f"- {name}: {result.status}" + (f"; {why}" if why else ""))
+    lines += at.says
     lines.append(_STOPPED if at.stopped else _TAIL[at.status != Status.COMPLETED])
     steps = {
         name: {"status": r.status, "data": r.data, "missing": [list(m) for m in r.missing]}

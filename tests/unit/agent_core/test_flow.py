@@ -2,6 +2,9 @@
 
 import json
 from dataclasses import replace
+from typing import Any
+
+import pytest
 
 from agent_core.events import AgentFinished, AgentStarted
 from agent_core.models.scripted import Answer
@@ -21,6 +24,7 @@ from agent_core.runtime.team import Policy, Status
 from agent_core.types import RowKind, Usage
 from gateway.db import Database
 from tests.harness import Desk, agent, call
+from tests.house import on_sqlite
 from tests.unit.agent_core.flow_desk import (
     ANSWER,
     ARGUE,
@@ -90,6 +94,25 @@ async def test_one_failed_side_of_two_gives_a_partial_answer_that_says_so(db: Da
     assert "argue: partial; missing: bear (error)" in words_of(model.requests[-1])
     assert "Say in one line what is missing" in words_of(model.requests[-1])
     assert asked(model).count("judge") == 1
+
+
+@on_sqlite
+@pytest.mark.parametrize("step", [ARGUE, BOTH])
+@pytest.mark.parametrize("action", ["use_partial", "stop_and_report"])
+async def test_the_policy_for_partial_holds_for_a_step_that_lacks_a_part(
+    db: Database, step: Step, action: Any
+) -> None:
+    """Guide "presets" 4: what it says is told once; `stop_and_report` ends the plan with what there is."""
+    half = {Status.PARTIAL: Policy(action, say="Name it."), Status.ERROR: Policy("use_partial")}
+    staff = [agent(name, policy=half) for name in ("facts", "bull", "bear")]
+    model = by_agent(facts=["so"], bull=["up"], bear=[BUSY], judge=[SURE], supervisor=["half"])
+    steps = (step, delegate("after", "facts"), ANSWER)
+    the_team = planned(*steps, agents=(*staff, agent("judge", output=RATED)))
+    assert (await Desk(db, model).ask("go", the_team)).startswith("half")
+    told = words_of(model.requests[-1])
+    assert told.count("Name it.") == 1
+    assert ("facts" in asked(model)) == (action == "use_partial")
+    assert ("ended early" in told) == (action == "stop_and_report")
 
 
 async def test_a_debate_without_a_single_side_asks_no_judge(db: Database) -> None:
