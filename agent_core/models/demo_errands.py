@@ -21,7 +21,8 @@ _SHARE = (
 
 
 def _words(en: str, zh: str) -> re.Pattern[str]:
-    return re.compile(rf"\b(?:{en})\b|{zh}", re.IGNORECASE)
+    # ASCII: a Latin word also ends where a Han character begins.
+    return re.compile(rf"\b(?:{en})\b|{zh}", re.IGNORECASE | re.ASCII)
 
 
 ERRANDS: tuple[Errand, ...] = (
@@ -167,7 +168,7 @@ ERRANDS: tuple[Errand, ...] = (
             r"screen(?:s|er|ing)?|rank(?:ing)?\s+(?:the\s+|all\s+)?(?:stocks|shares|symbols|universe)|"
             r"(?:which|what|find|list)\s+(?:of\s+)?(?:the\s+|all\s+)?(?:stocks?|shares?|symbols?|names?|ones)\b.{0,30}\b"
             r"(?:above|below|over|under|rose|fell|gained|lost|rsi|volatil\w+|calm\w*|near|overbought|oversold|volume)",
-            "选股|筛选|(?:哪些|哪几|哪只|什么)(?:只)?(?:股票|个股).{0,20}(?:高于|低于|站上|跌破|超过|涨幅|跌幅|波动|超买|超卖|接近|放量)",
+            "选股|筛选|(?:哪些|哪几|哪只|什么)(?:只)?(?:股票|个股).{0,20}(?:高于|低于|站上|跌破|超过|上方|下方|之上|之下|涨幅|跌幅|波动|超买|超卖|接近|放量)",
         ),
         study.screen,
         agent="research",

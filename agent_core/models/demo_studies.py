@@ -9,7 +9,8 @@ from agent_core.models.demo_period import Back
 
 
 def _words(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    # ASCII: a Latin word also ends where a Han character begins.
+    return re.compile(pattern, re.IGNORECASE | re.ASCII)
 
 
 # Words of a strategy, its name, and what the numbers beside it mean, in their order.
@@ -37,6 +38,10 @@ _BOUND = (
 )
 _AVERAGES = _words(
     rf"(?:(?P<over>{_ABOVE})|(?P<under>{_BELOW}))[^\d]{{0,14}}(?P<n>\d{{1,3}})[\s-]*(?:day|d\b|日|天)"
+)
+# Chinese also puts the side behind the average: 在200日均线上方.
+_AVERAGES_BEHIND = _words(
+    r"(?P<n>\d{1,3})\s*[日天]\s*(?:移动)?(?:平均线|均线|线)(?:(?P<over>上方|之上|以上|上面)|下方|之下|以下|下面)"
 )
 _BOUNDS = (
     (_words(rf"\brsi\b{_BOUND}"), "rsi"),
@@ -115,7 +120,8 @@ def screen(ask: Ask) -> Args:
 def _average_bounds(text: str) -> list[dict[str, Any]]:
     return [
         {"measure": "above_sma_pct", "days": int(m["n"])} | {"min" if m["over"] else "max": 0}
-        for m in _AVERAGES.finditer(text)
+        for pattern in (_AVERAGES, _AVERAGES_BEHIND)
+        for m in pattern.finditer(text)
     ]
 
 

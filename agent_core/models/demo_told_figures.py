@@ -52,6 +52,8 @@ FIGURES: dict[str, Telling] = {
                 "**{1} 只中有 {0} 只符合**，按 {2} 排序。",
                 ("matched", "screened", "sorted_by"),
             ),
+            Each("rules", Line("{0}: at least {1}", "{0}：不低于 {1}", ("measure", "min"))),
+            Each("rules", Line("{0}: at most {1}", "{0}：不高于 {1}", ("measure", "max"))),
             Table("rows"),
         )
     ),

@@ -194,7 +194,7 @@ def _fields(
         "failed_first_at": {label: count for label, count in broken.items() if count},
         "left_out": [_left(ctx, one) for one in left[:MOST_LEFT]],
         "left_out_count": len(left),
-        "note": series.joined(ctx, _remarks(ctx, rows, kept)),
+        "note": series.joined(ctx, _remarks(ctx, rows, kept, wanted[:-1])),
         "notice": notices.past(ctx.language),
     }
 
@@ -219,9 +219,13 @@ def _left(ctx: ToolContext, one: Left) -> dict[str, str]:
     return {"symbol": one.symbol, "why": why, "detail": one.detail[:160]}
 
 
-def _remarks(ctx: ToolContext, rows: Sequence[Row], kept: Sequence[Row]) -> list[str]:
+def _remarks(
+    ctx: ToolContext, rows: Sequence[Row], kept: Sequence[Row], rules: Sequence[Wanted]
+) -> list[str]:
     zh = ctx.language == "zh"
     said = []
+    if not rules:
+        said.append("没有给出条件，全部列入排序" if zh else "no bound was given: all are ranked")
     if not kept:
         said.append(
             "没有证券同时满足所有条件；failed_first_at 说明各条件各排除多少"

@@ -46,12 +46,18 @@ ASKED: list[tuple[str, str, dict[str, Any]]] = [
         {"rules": [{"measure": "above_sma_pct", "days": 200, "min": 0}]},
     ),
     ("筛选 RSI 低于 30 的股票", "screen_stocks", {"rules": [{"measure": "rsi", "max": 30}]}),
+    (
+        "哪些股票在200日均线上方", "screen_stocks",
+        {"rules": [{"measure": "above_sma_pct", "days": 200, "min": 0}]},
+    ),
+    ("选股：RSI低于30", "screen_stocks", {"rules": [{"measure": "rsi", "max": 30}]}),
     ("选股", "screen_stocks", {"sort": {"measure": "return_pct", "descending": True}}),
     (
         "screen for calm stocks", "screen_stocks",
         {"sort": {"measure": "volatility_pct", "descending": False}},
     ),
     ("RSI of IBM", "indicators", {"symbol": "IBM", "names": ["rsi"]}),
+    ("苹果的RSI是多少", "indicators", {"symbol": "AAPL", "names": ["rsi"]}),
     ("苹果的50日均线", "indicators", {"symbol": "AAPL", "names": ["sma50"]}),
     ("beta of GOOG against IBM", "risk_metrics", {"symbol": "GOOG", "benchmark": "IBM"}),
     ("苹果的在险价值", "risk_metrics", {"symbol": "AAPL", "benchmark": "universe"}),
