@@ -148,6 +148,25 @@ async def test_a_policy_may_ask_the_person_whether_the_plan_goes_on(db: Database
             assert any("the answer" in text for text in it.channel.texts(chat))
 
 
+@on_sqlite
+async def test_a_policy_may_ask_the_person_about_a_step_that_brought_a_part(db: Database) -> None:
+    """Guide "presets" 4, `partial`: the side that failed has an action of its own, and the step as a whole another."""
+    half = {Status.PARTIAL: Policy("ask_user"), Status.ERROR: Policy("use_partial")}
+    sides = [agent(name, policy=half) for name in ("bull", "bear")]
+    both = Step("both", Parallel((Branch("bull", "up?"), Branch("bear", "down?"))))
+    team = planned(both, delegate("more", "facts"), ANSWER, agents=(*sides, agent("facts")))
+    model = answers(bear=[BUSY])
+    async with house(db, model, team) as it:
+        await it.say("go")
+        await it.quiet()
+        asks = question(it, "1")
+        assert "Bear: no full result. Go on?" in asks.text
+        await it.press(asks.buttons[1].data)
+        await it.quiet()
+        assert "facts" not in asked(model)
+        assert any("the answer" in text for text in it.channel.texts("1"))
+
+
 async def test_an_approval_inside_a_plan_waits_for_the_person_and_runs_once(db: Database) -> None:
     model = answers(facts=[PAY, "paid"])
     staff = (agent("facts", tools=("pay",)),)
