@@ -220,6 +220,8 @@ class Commands:
         )
         if self.access.role(asked.person) == "operator" and (count := parked.count(conn)):
             status += "\n" + say("status_parked", asked.language, count=count)
+        if commands_halt.halted(conn, self.halt_file):
+            status += "\n" + say("status_halted", asked.language)
         if self.tasks is not None and (panel := self.tasks.draft(conn, asked)) is not None:
             asked.also.append(panel)
         return status

@@ -39,6 +39,11 @@ def handlers(
     return {"halt": run}
 
 
+def halted(conn: Connection, file: Path | None) -> bool:
+    """Whether no order is placed now: the switch was thrown, or the file is there."""
+    return switch.read(conn).halted or (file is not None and file.exists())
+
+
 def _status(conn: Connection, asked: "Asked", file: Path | None) -> str:
     found = switch.read(conn)
     if file is not None and file.exists():

@@ -1,4 +1,4 @@
-"""The kill switch: /halt, the file HALT in `data_dir`, and the console stop all orders at once, and cancel open ones.
+"""The kill switch: /halt and the file HALT in `data_dir` stop all orders at once, and cancel open ones.
 
 The switch is a row that every order locks (agent_core/storage/orders_halt.py), so it outlives a restart and holds for
 every process on the database. Orders of the paper broker are cancelled in the transaction that throws it; those of a
@@ -99,5 +99,5 @@ async def appears(file: Path) -> None:
 
 
 async def halt(db: Database, by: str, reason: str, now: dt.datetime) -> Stopped:
-    """Throw the switch from anywhere in the process, such as the console; wake the desk afterwards (`Desk.wake`)."""
+    """Throw the switch from anywhere in the process; wake the desk afterwards (`Desk.wake`)."""
     return await db.write(lambda conn: stop(conn, by, reason, now))

@@ -15,6 +15,7 @@ TEXTS: dict[str, tuple[str, str]] = {
         "⛔ Trading is halted by {by} since {at} UTC. {reason}",
         "⛔ 交易已于 {at} UTC 由{by}停止。{reason}",
     ),
+    "status_halted": ("- ⛔ Trading is halted: no order is placed", "- ⛔ 交易已停止：不会下单"),
     "halt_is_off": ("Trading is not halted.", "交易未停止。"),
     "trading_resumed": (
         "Trading resumes. What was cancelled stays cancelled.",

@@ -244,8 +244,8 @@ async def test_an_order_is_cancelled_by_its_number_after_a_yes(db: Database) -> 
 async def test_halt_is_for_operators_works_beside_a_turn_and_cancels(db: Database) -> None:
     at = desk(db)
     await place(at, limit(780.0))
-    busy = team(agent(tools=("hang",)))
-    async with house(db, calls("hang"), the_team=busy, desk=at) as it:
+    busy = team(agent(tools=("slow",)))
+    async with house(db, calls("slow", seconds=30.0), the_team=busy, desk=at) as it:
 
         async def said(words: str, who: str) -> str:
             before = len(it.channel.texts(who))
@@ -261,8 +261,10 @@ async def test_halt_is_for_operators_works_beside_a_turn_and_cancels(db: Databas
         assert [o.status for o in await orders(db)] == ["cancelled"]
         since = "Trading is halted by telegram:9 since 2026-01-05 12:00 UTC. odd prices"
         assert since in await said("/halt status", "9")
+        assert "Trading is halted" in await said("/status", "2"), "whoever may order is told"
         assert (await said("/halt off", "9")).startswith("Trading resumes")
         assert await said("/halt status", "9") == "Trading is not halted."
+        assert "halted" not in await said("/status", "2")
         assert it.engine.busy()
 
 
