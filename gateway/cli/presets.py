@@ -72,7 +72,15 @@ def validate(
         presets = loaded(settings_for(config), *(files or ()))
         asked = _asked(files or [])
         found = [p for p in presets.problems if not files or p.path in asked]
-        _print(found, "json" if as_json else form, ", ".join(_names(presets)))
+        fine = [
+            name
+            for name in _names(presets, abstract=bool(files))
+            if not files or presets.files[name] in asked
+        ]
+        if files and not found and not fine:
+            cure = "name a file of YAML, or a folder with some"
+            raise OperatorError([Problem("there is no preset in it", cure, file=str(files[0]))])
+        _print(found, "json" if as_json else form, ", ".join(fine))
         return 1 if any(p.severity == "error" for p in found) else 0
 
     raise typer.Exit(finish(command))
@@ -101,8 +109,8 @@ def _print(found: "list[Finding]", form: Form, names: str) -> None:
                 out(f"fine: {names}")
 
 
-def _names(presets: "PresetSet") -> list[str]:
-    return [name for name in presets.trees if name not in presets.abstract]
+def _names(presets: "PresetSet", *, abstract: bool = False) -> list[str]:
+    return [name for name in presets.trees if abstract or name not in presets.abstract]
 
 
 @app.command()

@@ -41,6 +41,18 @@ def test_a_warning_is_told_and_is_no_failure(swarmgate: Command) -> None:
     assert "mine" in said.partition("fine: ")[2].split(", ")
 
 
+def test_of_files_that_are_asked_about_these_alone_are_called_fine(swarmgate: Command) -> None:
+    """Also one to be extended; what holds no preset at all is not fine."""
+    write(MINE)
+    write("version: 1\nname: base\nabstract: true\n", "base")
+    assert swarmgate("presets", "validate", "presets/mine.yaml") == "fine: mine\n"
+    assert swarmgate("presets", "validate", "presets/base.yaml") == "fine: base\n"
+    Path("none").mkdir()
+    assert "none: there is no preset in it" in swarmgate("presets", "validate", "none", code=2)
+    Path("presets", "lost.yaml").symlink_to("nowhere.yaml")
+    assert "no such file" in swarmgate("presets", "validate", "presets/lost.yaml", code=2)
+
+
 def test_explain_and_diff_name_the_lines(swarmgate: Command) -> None:
     write(MINE)
     said = swarmgate("presets", "explain", "mine")
