@@ -134,9 +134,3 @@ def has_account(conn: Connection, owner: str, account: str) -> bool:
     """Whether money was ever put into an account."""
     mine = (_CASH.c.owner == owner, _CASH.c.account == account)
     return conn.execute(select(_CASH.c.id).where(*mine).limit(1)).first() is not None
-
-
-def owners_with_orders(conn: Connection) -> Collection[str]:
-    """Who has orders that are not over."""
-    query = select(_ORDER.c.owner).where(_ORDER.c.status.in_(UNDONE)).distinct()
-    return list(conn.execute(query).scalars())

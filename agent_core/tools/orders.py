@@ -1,6 +1,7 @@
 """place_order and cancel_order: orders of a person's account, after a person's yes to each (TGV-9, TGV-11).
 
 The same arguments are checked when the person is asked and again when the order is placed: limits, cash, kill switch.
+The yes is bound to the price that the person was shown: where it has moved on since, they are asked anew (MSC-3).
 An order's key comes from session, turn and call, so two clicks or a restart place one order.
 """
 
@@ -23,6 +24,7 @@ from agent_core.trading import PAPER, Mode, NewOrder, Order, Side
 
 OFF = "Orders cannot be placed here."
 UNASKED = "not placed: nobody has said yes to this very order"
+MOVED = 0.02  # share of the shown price; beyond, the yes was to another order
 UNDERSTATED = 1.02  # a notional that is this much too low is no rounding
 TITLES = {
     "place_order": {"en": "Place an order", "zh": "下单"},
@@ -59,7 +61,7 @@ def _place_order(desk: Desk | None, sources: Sources | None) -> ToolSpec:
     async def show_place(ctx: ToolContext, **args: Any) -> Preview:
         given = wanted(ctx, **args)
         checked = await _checked(desk, ctx, given)
-        return Preview(preview_text(checked, ctx.language))
+        return Preview(preview_text(checked, ctx.language), bound=_shown(checked))
 
     @tool(
         title=TITLES["place_order"],
@@ -209,7 +211,7 @@ async def _place(desk: Desk | None, ctx: ToolContext, given: _Wanted) -> ToolOut
         raise ToolFailure(OFF)
     if ctx.consent is None:
         raise ToolFailure(UNASKED)
-    await _checked(desk, ctx, given)
+    _as_shown(await _checked(desk, ctx, given), ctx.consent.bound)
     try:
         order = await desk.place(
             ctx.owner, ctx.turn_id, _key(ctx), given.order, _permit(ctx), ctx.as_of
@@ -217,6 +219,24 @@ async def _place(desk: Desk | None, ctx: ToolContext, given: _Wanted) -> ToolOut
     except OrderRefused as e:
         raise ToolFailure(str(e)) from e
     return _output(order, ctx)
+
+
+def _shown(checked: Checked) -> str:
+    """The last price that a person sees of an order, such as 806.19 USD."""
+    return f"{checked.quote.price!r} {checked.quote.currency}"
+
+
+def _as_shown(checked: Checked, bound: str) -> None:
+    """Raise ToolFailure where the price is no longer near the one that the yes was given to, as after a split."""
+    if not bound:
+        return
+    before, _, currency = bound.partition(" ")
+    far = abs(checked.quote.price - float(before)) > MOVED * float(before)
+    if far or currency != checked.quote.currency:
+        raise ToolFailure(
+            f"not placed: the yes was given at a last price of {bound}, it is {_shown(checked)} now; call again, so "
+            "that the person sees the order anew"
+        )
 
 
 def _key(ctx: ToolContext) -> str:

@@ -1,7 +1,8 @@
 """Orders in chat: shown, approved by button, placed once, seen in the portfolio; and all that must not place one."""
 
+import datetime as dt
 import json
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -9,6 +10,7 @@ import pytest
 from agent_core.approvals import Condition, Rule
 from agent_core.book import Holding
 from agent_core.finance.bars import Bars
+from agent_core.finance.broker_paper import PaperBroker
 from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
@@ -16,10 +18,12 @@ from agent_core.storage import orders as rows
 from agent_core.trading import Order, Report
 from gateway import halt
 from gateway.db import Database
+from gateway.orders import OrderDesk
 from gateway.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.harness import agent, delegate, team
 from tests.house import House, Watch, on_sqlite, until
+from tests.unit.agent_core.made_bars import bars_of
 from tests.unit.gateway.asking import question, results, settled
 from tests.unit.gateway.order_house import THE_TEAM, TRADING, buy, calls, house, keeper
 from tests.unit.gateway.test_question_consent import NO_CONSENT
@@ -149,6 +153,39 @@ async def test_a_switch_thrown_between_question_and_yes_stops_the_order(db: Data
         await it.quiet()
         assert await orders(db) == []
         assert "trading is halted by telegram:9" in results(it.model.requests[-1])[-1]
+
+
+@dataclass
+class Moving:
+    """A source whose prices are put back between a question and its answer."""
+
+    bars_now: Bars
+    name: str = "moving"
+    symbols: tuple[str, ...] = ("GOOG",)
+
+    async def bars(self, symbol: str, start: dt.date | None, end: dt.date | None) -> Bars:
+        return self.bars_now.window(start, end)
+
+
+@pytest.mark.parametrize(("later", "placed"), [(101.5, True), (97.0, False), (50.0, False)])
+@on_sqlite
+async def test_a_yes_to_one_price_is_none_to_another(
+    db: Database, later: float, placed: bool
+) -> None:
+    """MSC-3: an order of so many shares is another one where the price has moved on, as after a split."""
+    source = Moving(bars_of([100.0, 100.0], symbol="GOOG"))
+    clock = Watch()
+    sources = Sources([source])
+    broker = PaperBroker(sources, clock)
+    at = OrderDesk(db, clock, Quotes(sources, RATES, clock), {"paper": broker})
+    async with house(db, buy(), "done", desk=at) as it:
+        await it.ask("buy 2 GOOG")
+        source.bars_now = bars_of([100.0, later], symbol="GOOG")
+        await it.press("ok:1")
+        await it.quiet()
+        assert len(await orders(db)) == placed
+        told = results(it.model.requests[-1])[-1]
+        assert (f"given at a last price of 100.0 USD, it is {later} USD now" in told) is not placed
 
 
 @on_sqlite
