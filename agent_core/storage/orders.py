@@ -1,7 +1,6 @@
 """Orders, trades and cash. Statements; none commits, each names its owner."""
 
 import datetime as dt
-from collections.abc import Collection
 from dataclasses import fields
 from typing import Any
 
