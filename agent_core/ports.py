@@ -201,7 +201,8 @@ class Ask:
 
     `title` is the tool's name for people; `text` and `options` are an `ask_user`'s own (no options: any words will do);
     `agent` names a sub-agent. `rules` are all that name the tool, `values` the arguments with defaults filled in, which
-    decide which of them hold. `preview` is what the tool shows of the call; `twice` says why it takes two yeses of one
+    decide which of them hold. `preview` is what the tool shows of the call, `complete` whether that tells
+    every argument; `twice` says why it takes two yeses of one
     person, "" for one; `bound` is what the preview was made of (a digest).
     """
 
@@ -217,6 +218,7 @@ class Ask:
     rules: tuple[Rule, ...] = ()
     values: dict[str, Any] = field(default_factory=dict)
     preview: str = ""
+    complete: bool = False
     twice: str = ""
     bound: str = ""
 

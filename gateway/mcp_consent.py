@@ -113,8 +113,9 @@ def _digest(params: "types.CallToolRequestParams") -> str:
 
 
 def _words(spec: ToolSpec, params: "types.CallToolRequestParams", preview: Preview) -> str:
-    shown = preview.text or json.dumps(params.arguments or {}, ensure_ascii=False, indent=1)
-    return "\n\n".join(filter(None, (spec.display("en"), shown, preview.twice)))
+    told = bool(preview.text) and preview.complete
+    given = "" if told else json.dumps(params.arguments or {}, ensure_ascii=False, indent=1)
+    return "\n\n".join(filter(None, (spec.display("en"), preview.text, given, preview.twice)))
 
 
 def _form(preview: Preview) -> dict[str, Any]:

@@ -101,6 +101,7 @@ def _kept(ask: Ask, preset: str, rules: Sequence[Rule]) -> dict[str, Any]:
         kept |= {"rules": approvals.to_json(rules), "all_rules": approvals.to_json(ask.rules)}
     if ask.preview:
         kept |= {"title": ask.title, "agent": ask.agent, "preview": ask.preview}
+        kept |= {"complete": ask.complete}
         kept |= {"twice": ask.twice, "bound": ask.bound}
     return kept
 

@@ -145,13 +145,14 @@ def text_of(ask: Ask, question_id: int, minutes: int, asker: str = "") -> str:
 
 def _call(ask: Ask, asker: str) -> str:
     """The call to be judged: as its tool shows it, or by its arguments; by the rules, whose yes is needed."""
+    told = bool(ask.preview) and ask.complete
     if not ask.rules:
-        return ask.preview or arguments(ask.args)
+        return _joined(ask.preview, "" if told else arguments(ask.args))
     language, first = ask.language, in_order(ask.rules)
     listed_first = {name: ask.values[name] for name in first if name in ask.values}
     rest = [name for name in ask.values if name not in listed_first]
-    lines = [ask.preview or arguments(listed_first or ask.values)]
-    if listed_first and rest and not ask.preview:
+    lines = [_joined(ask.preview, "" if told else arguments(listed_first or ask.values))]
+    if listed_first and rest and not told:
         lines.append(words("also", language, names=", ".join(f"`{name}`" for name in rest)))
     for rule in ask.rules:
         who = named(rule, language)
@@ -160,6 +161,10 @@ def _call(ask: Ask, asker: str) -> str:
     if any(rule.where != "here" for rule in ask.rules):
         lines.append(words("asked_by", language, owner=asker))
     return "\n\n".join([lines[0], "\n".join(dict.fromkeys(lines[1:]))])
+
+
+def _joined(*texts: str) -> str:
+    return "\n\n".join(filter(None, texts))
 
 
 def asked_elsewhere(text: str, language: Language) -> str:

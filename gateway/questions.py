@@ -108,6 +108,7 @@ class Ticket:
             rules=self.rules,
             values=kept.get("values", self.wanted),
             preview="" if self.is_edited else kept.get("preview", ""),
+            complete=bool(kept.get("complete")),
             twice=self.twice,
             bound=kept.get("bound", ""),
         )

@@ -158,6 +158,7 @@ async def _question(run: Run, call: ToolUse, spec: ToolSpec) -> Ask:
         rules=() if is_ask else _rules_of(run.agent, spec),
         values={} if is_ask else _values(spec, call),
         preview=shown.text,
+        complete=shown.complete,
         twice=shown.twice,
         bound=shown.bound,
     )

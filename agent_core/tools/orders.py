@@ -61,7 +61,7 @@ def _place_order(desk: Desk | None, sources: Sources | None) -> ToolSpec:
     async def show_place(ctx: ToolContext, **args: Any) -> Preview:
         given = wanted(ctx, **args)
         checked = await _checked(desk, ctx, given)
-        return Preview(preview_text(checked, ctx.language), bound=_shown(checked))
+        return Preview(preview_text(checked, ctx.language), bound=_shown(checked), complete=True)
 
     @tool(
         title=TITLES["place_order"],
@@ -118,7 +118,7 @@ def _place_order(desk: Desk | None, sources: Sources | None) -> ToolSpec:
 def _cancel_order(desk: Desk | None) -> ToolSpec:
     async def show_cancel(ctx: ToolContext, order_id: int) -> Preview:
         order = await _own(desk, ctx, order_id)
-        return Preview(cancel_text(order, ctx.language))
+        return Preview(cancel_text(order, ctx.language), complete=True)
 
     @tool(
         title=TITLES["cancel_order"],

@@ -54,6 +54,7 @@ def portfolio_update_tools(books: Books | None = None) -> list[ToolSpec]:
             _shown(made, ctx.language),
             twice=_why_twice(made, ctx.language) if made.heavy else "",
             bound=made.bound,
+            complete=True,
         )
 
     @tool(
