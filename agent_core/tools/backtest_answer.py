@@ -205,13 +205,15 @@ def line(language: str, trial: Trial) -> str:
     fall = f"{curve.drawdown.pct:.2f} %"
     span = f"{found.first} … {found.last}"
     if language == "zh":
+        still = f"，另有 {deals.open} 笔未平仓" * bool(deals.open)
         return (
             f"回测 {trial.label}，{trial.codes}，{span}：{result}，持有 {trial.held} {held}，"
-            f"最大回撤 {fall}，{deals.closed} 笔交易"
+            f"最大回撤 {fall}，{deals.closed} 笔交易{still}"
         )
+    still = f", {deals.open} still open" * bool(deals.open)
     return (
         f"Backtest {trial.label} on {trial.codes}, {span}: {result}, holding {trial.held} {held}, "
-        f"maximum drawdown {fall}, {deals.closed} trade{'s' * (deals.closed != 1)}"
+        f"maximum drawdown {fall}, {deals.closed} trade{'s' * (deals.closed != 1)}{still}"
     )
 
 

@@ -28,7 +28,7 @@ from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput
 from tests.unit.agent_core.made_bars import bars_of, days
 
 NOW = dt.datetime(2026, 1, 5, tzinfo=dt.UTC)
-PUBLISHED = {
+PUBLISHED: dict[str, Any] = {
     "symbols": ["GOOG"], "strategy": "macd", "params": {"fraction": 0.9}, "risk_free_pct": 2,
     "start": "2012-01-02", "end": "2012-03-28",
 }  # fmt: skip
@@ -136,6 +136,16 @@ async def test_the_published_setup_is_expressed_by_arguments_and_shown_in_the_an
         "fill": "next open", "fraction": 0.9, "commission_bps": 0, "slippage_bps": 0,
         "risk_free_pct": 2, "sharpe_deviation": "population", "warmup": True, "warmup_bars": 400,
     }  # fmt: skip
+
+
+async def test_a_position_that_is_still_held_is_told_beside_the_trades() -> None:
+    """All of its gain is of a trade that has not ended: "0 trades" alone would explain nothing."""
+    done = await run(warmup=False, **PUBLISHED)
+    found = json.loads(done.content)["result"]
+    assert (found["trades"], found["open_trades"]) == (0, 1)
+    assert done.summary.endswith("0 trades, 1 still open")
+    done = await run(language="zh", warmup=False, **PUBLISHED)
+    assert done.summary.endswith("0 笔交易，另有 1 笔未平仓")
 
 
 async def test_an_answer_states_where_its_figures_come_from_and_what_they_are_worth() -> None:
