@@ -85,13 +85,21 @@ _DATES = re.compile(
     rf"https?://\S+|{_YEAR}-[0-9]{{2}}(?:-[0-9]{{2}})?(?:[T ][0-9]{{2}}:[0-9]{{2}}\S*)?"
     r"|(?<![0-9])[0-9]{1,2}:[0-9]{2}(?::[0-9]{2})?(?![0-9])"
 )
+
+
+def _unit_pattern(unit: str) -> str:
+    """A Latin unit ends where no letter follows; 万, % and the like end by themselves."""
+    latin = unit[-1].isascii() and unit[-1].isalpha()
+    return re.escape(unit) + ("(?![A-Za-z])" if latin else "")
+
+
 _UNITS = "|".join(
-    re.escape(unit) for unit in sorted((*_PERCENT, *_POINTS, *_SCALES), key=len, reverse=True)
+    _unit_pattern(unit) for unit in sorted((*_PERCENT, *_POINTS, *_SCALES), key=len, reverse=True)
 )
 _NUMBER = re.compile(
     rf"(?<![A-Za-z_0-9.])(?P<money>(?:{_CURRENCY})\s?)?"
     r"(?P<digits>(?:[0-9]{1,3}(?:,[0-9]{3})+|[0-9]+)(?:\.[0-9]+)?|(?<![0-9.])\.[0-9]+)(?P<power>[eE][-+]?[0-9]+)?"
-    rf"(?P<unit>\s?(?:{_UNITS})(?![A-Za-z]))?",
+    rf"(?P<unit>\s?(?:{_UNITS}))?",
     re.IGNORECASE,
 )
 _COUNTED = re.compile(

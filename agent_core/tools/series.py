@@ -114,7 +114,7 @@ def joined(ctx: ToolContext, remarks: Iterable[str]) -> str:
 
 
 def price(value: float | None) -> float | None:
-    """A price as shown: cents; four decimals below ten, as rates of currencies have; four significant digits below one."""
+    """A price as shown: cents; below ten four decimals, as rates of currencies have; below one four digits."""
     if value is None or not math.isfinite(value):
         return None
     if abs(value) < 1:

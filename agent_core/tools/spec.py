@@ -81,8 +81,8 @@ class Preview:
     """What a person reads before they say yes to a call: Markdown in their language, made by the tool itself.
 
     `complete`: the text tells every argument; else the arguments are shown below it, so that nobody agrees to what they
-    do not see. `twice`: why one yes is not enough, "" where it is (TGV-8). `bound`: a digest of what the text was made of; it comes
-    back in `Consent`, so that a tool can tell whether all is still as it was shown (MSC-3).
+    do not see. `twice`: why one yes is not enough, "" where it is (TGV-8). `bound`: a digest of what the text was made
+    of; it comes back in `Consent`, so that a tool can tell whether all is still as it was shown (MSC-3).
     """
 
     text: str

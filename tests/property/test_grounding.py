@@ -53,3 +53,8 @@ def test_any_text_is_read_without_an_error_and_grounds_itself(text: str) -> None
 )
 def test_number_like_noise_grounds_itself(text: str) -> None:
     assert ungrounded(text, sources([], given=held(text)), TOLERANCE) == []
+
+
+def test_a_unit_counts_though_a_name_with_a_number_follows() -> None:
+    text = "1万S0"
+    assert ungrounded(text, sources([], given=held(text)), TOLERANCE) == []
