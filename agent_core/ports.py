@@ -201,9 +201,8 @@ class Ask:
 
     `title` is the tool's name for people; `text` and `options` are an `ask_user`'s own (no options: any words will do);
     `agent` names a sub-agent. `rules` are all that name the tool, `values` the arguments with defaults filled in, which
-    decide which of them hold. `preview` is what the tool shows of the call, `complete` whether that tells
-    every argument; `twice` says why it takes two yeses of one
-    person, "" for one; `bound` is what the preview was made of (a digest).
+    decide which of them hold. `preview` is what the tool shows of the call (`complete`: all of it); `twice` says why
+    it takes two yeses of one person, "" for one; `bound` is what the preview was made of (a digest).
     """
 
     kind: Literal["ask", "approval"]

@@ -1,4 +1,4 @@
-"""What every test has: no network but loopback."""
+"""What every test has: no network but loopback. Which database a test of every change runs on."""
 
 import socket
 
@@ -13,6 +13,14 @@ from tests.databases import (  # noqa: F401 - fixtures
 )
 
 LOOPBACK = ("127.", "::1", "localhost")
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """On PostgreSQL, the tests of every change are those of statements; the others run there with the slow ones."""
+    for item in items:
+        if item.get_closest_marker("postgres") and not item.get_closest_marker("statements"):
+            item.add_marker(pytest.mark.slow)
 
 
 @pytest.fixture(autouse=True)

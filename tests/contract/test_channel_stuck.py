@@ -137,7 +137,9 @@ async def test_a_turn_that_ends_the_process_at_each_start_is_set_aside(
         await rig.inbound(1)
         ((lane, author),) = await it.all("select conversation_id, author from inbox")
         for _ in range(3):
-            await db.write(lambda c: begin(c, lane, PLACE, lambda _: Chosen("test"), it.clock.now()))
+            await db.write(
+                lambda c: begin(c, lane, PLACE, lambda _: Chosen("test"), it.clock.now())
+            )
         it.engine.wake = wake  # type: ignore[method-assign]
         it.engine.wake(lane, author)
         (notice,) = await it.shown()

@@ -12,6 +12,8 @@ import pytest
 from tests.scenario.process import Done, command, environment
 from tests.twins.telegram import TelegramTwin
 
+pytestmark = pytest.mark.slow  # each is a start of the whole process
+
 
 @dataclass(frozen=True, slots=True)
 class Wrong:

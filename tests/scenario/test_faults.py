@@ -8,7 +8,7 @@ import pytest
 from tests.scenario.stage import KEY, Stage
 from tests.twins.llm_script import Attempts, Turn, call, say
 
-pytestmark = pytest.mark.asyncio(loop_scope="module")
+pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 OVERLOADED = Turn(error=(529, "overloaded_error", "Overloaded: secret text"))
 SLOW_DOWN = Turn(error=(429, "rate_limit_error", "secret text"), retry_after=0.4)

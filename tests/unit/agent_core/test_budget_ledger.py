@@ -14,6 +14,8 @@ from agent_core.storage.ledger import Hold, PotRow
 from agent_core.types import Usage
 from gateway.db import Database
 
+pytestmark = pytest.mark.statements
+
 NOON = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 DAY = Pot("user_day", usd=NANO)
 

@@ -33,6 +33,7 @@ async def test_each_indicator_adds_a_pane(kind: Kind, height: int) -> None:
     assert pixels(await charts.render(await request(kind=kind))).shape[:2] == (height, 1280)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("shown", [1, 2, 30, 250, 3270])
 async def test_any_length_of_window_is_drawn(shown: int) -> None:
     picture = pixels(await charts.render(await request(shown)))
@@ -71,6 +72,7 @@ async def test_without_a_han_font_names_are_english(monkeypatch: pytest.MonkeyPa
     assert (pixels(chinese) == pixels(english)).all()
 
 
+@pytest.mark.slow
 async def test_charts_asked_for_at_once_are_all_drawn_alike() -> None:
     wanted = await request()
     first, *others = await asyncio.gather(*(charts.render(wanted) for _ in range(4)))

@@ -19,6 +19,8 @@ from agent_core.types import NewRow, RowKind, ToolResult, assistant, user
 from gateway.db import Database
 from tests.unit.agent_core.recall_desk import ALICE, BOB, NOW, PRIVATE, remember, say
 
+pytestmark = pytest.mark.statements
+
 _DOC = RecallDoc.__table__  # type: ignore[attr-defined]
 _GROUP = RecallGroup.__table__  # type: ignore[attr-defined]
 _SPACE = RecallSpace.__table__  # type: ignore[attr-defined]

@@ -15,6 +15,8 @@ from agent_core.types import Checkpoint
 from gateway.db import Database
 from tests.unit.agent_core.recall_desk import ALICE, BOB, NOW, recall, remember, say
 
+pytestmark = pytest.mark.statements
+
 BYD, CATL, MOUTAI = "002594.SZ", "300750.SZ", "600519.SH"
 OLD = NOW - dt.timedelta(days=14)
 

@@ -128,6 +128,7 @@ def test_limits_smaller_than_the_markup_still_work() -> None:
     assert all(len(part) <= 8 for part in parts)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "unit",
     ["a", "word ", "Some words. ", "汉", "`", "[", "*", "> ", "&", "[](", "``a`", "- ", "\n",

@@ -10,6 +10,8 @@ from gateway.db import Database
 from gateway.settings_access import Access
 from tests.house import on_sqlite
 
+pytestmark = pytest.mark.statements
+
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 PAIRING = Access()
 STRANGER = "telegram:5"

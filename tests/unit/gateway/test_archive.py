@@ -25,6 +25,8 @@ from tests.harness import ALICE, BOB
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.test_cli import Command, swarmgate
 
+pytestmark = pytest.mark.statements
+
 __all__ = ["swarmgate"]
 WHOLE = "".join(chr(0x4E00 + n % 3_000) for n in range(20_000))
 SUMMARY = Summary(

@@ -2,6 +2,7 @@
 
 import datetime as dt
 
+import pytest
 from sqlalchemy import text
 
 from agent_core.storage.statements import load_rows
@@ -12,6 +13,8 @@ from gateway.db import Database
 from gateway.engine.begin import Chosen, Place, begin, first_row, stop_asked
 from tests.harness import begin_next, message, place, post
 from tests.house import on_sqlite
+
+pytestmark = pytest.mark.statements
 
 LANE = str(place())
 NOW = dt.datetime(2026, 1, 5, 23, 30, tzinfo=dt.UTC)

@@ -12,6 +12,8 @@ from gateway.conversation import Lane
 from gateway.db import Database
 from tests.house import on_sqlite
 
+pytestmark = pytest.mark.statements
+
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 HERE = Address("telegram", "777", "1")
 

@@ -7,6 +7,8 @@ from sqlalchemy import Connection, text
 
 from gateway.db import Database, DatabaseError, connect
 
+pytestmark = pytest.mark.statements
+
 
 def put(value: int) -> object:
     def work(conn: Connection) -> int:

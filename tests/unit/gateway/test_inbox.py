@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import TypeVar
 
+import pytest
 from sqlalchemy import Connection
 
 from channels.types import Address, Attachment, Author, Inbound, Kind
@@ -13,6 +14,8 @@ from gateway.db import Database
 from gateway.tables import InboxStatus
 from tests.harness import begin_next, message, place, post
 from tests.house import on_sqlite
+
+pytestmark = pytest.mark.statements
 
 T = TypeVar("T")
 LANE = str(place())

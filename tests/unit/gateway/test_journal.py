@@ -30,6 +30,8 @@ from tests.harness import ALICE, Desk, agent, begin_next, call, message, place, 
 from tests.house import Watch, on_sqlite
 from tests.outages import FlakyDatabase, Outcome
 
+pytestmark = pytest.mark.statements
+
 LANE = str(place())
 
 

@@ -16,6 +16,8 @@ from tests.harness import ALICE, BOB
 from tests.house import START
 from tests.unit.gateway.remembering import put
 
+pytestmark = pytest.mark.statements
+
 LATER = START + dt.timedelta(days=9)
 
 

@@ -26,6 +26,8 @@ from tests.harness import ALICE, BOB, agent, call, delegate, team
 from tests.house import START, House, on_sqlite, until
 from tests.unit.gateway.remembering import put
 
+pytestmark = pytest.mark.statements
+
 GROUP = {"chat": "-5", "private": False}
 TEAM = team(agent(tools=("echo",)), agent("research"))
 SECRET = "kumquat"  # in all that alice says and is told

@@ -19,6 +19,8 @@ from gateway.db import Database
 from gateway.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 
+pytestmark = pytest.mark.statements
+
 __all__ = ["database_url", "db", "postgres_server"]
 NOW = dt.datetime(2026, 3, 2, 9, 0, tzinfo=dt.UTC)
 DAY = dt.timedelta(days=1)

@@ -15,6 +15,8 @@ from tests.house import on_sqlite
 from tests.unit.gateway.order_house import house
 from tests.unit.gateway.trading import ALICE, BOB, FakeBroker, desk, limit, order, place
 
+pytestmark = pytest.mark.statements
+
 __all__ = ["database_url", "db", "postgres_server"]
 
 

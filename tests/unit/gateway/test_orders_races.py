@@ -43,6 +43,8 @@ from tests.unit.gateway.trading import (
     stop,
 )
 
+pytestmark = pytest.mark.statements
+
 __all__ = ["database_url", "db", "postgres_server"]
 LIVE = Permit(live=True, asked=True)
 NOON = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)

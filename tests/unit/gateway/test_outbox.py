@@ -29,6 +29,8 @@ from tests.house import Watch, on_sqlite, until
 from tests.loopback import Loopback
 from tests.outages import FlakyDatabase, Outcome
 
+pytestmark = pytest.mark.statements
+
 NOW = dt.datetime(2026, 1, 1, tzinfo=dt.UTC)
 
 

@@ -13,6 +13,8 @@ from gateway.seen import SeenPlaces
 from gateway.web_host import _history
 from tests.house import START, House, Watch, on_sqlite, settings, until
 
+pytestmark = pytest.mark.statements
+
 OTHER = "2"
 
 

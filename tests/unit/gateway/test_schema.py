@@ -13,6 +13,8 @@ from agent_core.storage.tables_recall import SQLITE_TABLES
 from gateway.db import Database, DatabaseError
 from gateway.schema import HEAD, KNOWN, alembic_config, migrate, open_database
 
+pytestmark = pytest.mark.statements
+
 
 def shape(url: str) -> dict[str, object]:
     engine = create_engine(url)

@@ -23,6 +23,8 @@ from gateway.toolbox import Equipment, toolbox
 from tests.house import on_sqlite
 from tests.vendors import Vendor, Watch, html
 
+pytestmark = pytest.mark.statements
+
 HEAD = "Date,Open,High,Low,Close,Volume\n"
 CSV = f"{HEAD}2024-03-06,171.06,171.24,168.68,169.12,68587707\n2024-03-07,169.15,170.73,168.49,169,71765061\n"
 STOOQ = "/q/d/l/"

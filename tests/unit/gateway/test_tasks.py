@@ -4,6 +4,7 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
 from sqlalchemy import Connection, text
 
 from agent_core.errors import ModelBadRequest
@@ -15,6 +16,8 @@ from gateway import forget
 from gateway.db import Database
 from tests.harness import ALICE, agent, call, team
 from tests.house import House, on_sqlite, until
+
+pytestmark = pytest.mark.statements
 
 TOOLS = ("study", "ship", "echo", "pay", "check_background_tasks")
 TEAM = team(agent(tools=TOOLS))

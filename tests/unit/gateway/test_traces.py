@@ -27,6 +27,8 @@ from tests.harness import ALICE, BOB
 from tests.house import START, Watch, on_sqlite
 from tests.unit.gateway.test_journal import Office
 
+pytestmark = pytest.mark.statements
+
 
 def row(words: str = "x") -> NewRow:
     return NewRow(RowKind.ASSISTANT, assistant(words), ref="m")

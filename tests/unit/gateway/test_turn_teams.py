@@ -17,6 +17,8 @@ from tests.harness import Toolbox, call
 from tests.house import House, on_sqlite, settings
 from tests.unit.gateway.asking import results
 
+pytestmark = pytest.mark.statements
+
 TOOLS = Toolbox().registry().names
 PRESET = """
 version: 1

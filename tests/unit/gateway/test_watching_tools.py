@@ -43,7 +43,9 @@ def house(db: Database, *script: Any, ticker: Ticker | None = None) -> House:
     sources = Sources([ticker or Ticker()], clock)
     desk, kept = AlertDesk(db, clock, sources), StoredReminders(db, clock, "UTC")
     tools = WatchingTools(desk, kept)
-    made = House(db, list(script), clock=clock, tools=tools, the_team=THE_TEAM, prices=sources, nap=_never)
+    made = House(
+        db, list(script), clock=clock, tools=tools, the_team=THE_TEAM, prices=sources, nap=_never
+    )
     desk.wake, kept.wake = made.alerts.wake, made.timer.wake
     return made
 

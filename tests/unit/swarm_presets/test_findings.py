@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.redact import Redactor
+from swarm_presets.files import Reader
 from swarm_presets.loader import PresetSet, load_folder
 from swarm_presets.problems import render
 from tests.unit.swarm_presets.catalogue import (
@@ -19,6 +20,7 @@ from tests.unit.swarm_presets.catalogue import (
     price,
 )
 
+READER = Reader()  # the shipped presets are the same for each case
 CASES = sorted((FIXTURES / "codes").iterdir())
 CODES = {case.name.split("-")[0] for case in CASES}
 WARNINGS = {"SW401", "SW402", "SW403", "SW404", "SW405", "SW406", "SW407"}
@@ -42,6 +44,7 @@ def load(case: Path, kind: str) -> PresetSet:
         sources=SOURCES,
         skills=SKILLS,
         servers=SERVERS,
+        reader=READER,
         schema_only=True,
     )
 

@@ -185,6 +185,7 @@ def test_sarif_and_github_name_the_file_and_the_place(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.slow
 def test_a_hundred_presets_take_about_a_second(tmp_path: Path) -> None:
     """The wanted bound is 1 s of CPU; twice that here, since a loaded machine's caches are cold."""
     text = (files("swarm_presets") / "presets" / "trading-desk.yaml").read_text("utf-8")
