@@ -71,7 +71,7 @@ def portfolio_tools(
             await desk.refresh(ctx.owner)
         contents = of_account(await books.contents(ctx.owner), account)
         if not (contents.holdings or contents.cash or contents.orders or contents.trades):
-            nothing: dict[str, object] = portfolio_words.empty() | {"note": EMPTY[ctx.language]}
+            nothing: dict[str, object] = {**portfolio_words.empty(), "note": EMPTY[ctx.language]}
             return ToolOutput(dump(nothing), EMPTY[ctx.language])
         priced = await priced_book(
             Quotes(sources, rates, ctx.clock), contents, currency.upper(), ctx.as_of
