@@ -5,6 +5,8 @@ import os
 import shutil
 import stat
 import subprocess
+import tempfile
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -166,17 +168,21 @@ async def test_a_call_that_is_cancelled_leaves_nothing_running(tmp_path: Path) -
     assert not _running("sleep 63")
 
 
-def test_the_number_of_processes_is_bounded(tmp_path: Path) -> None:
+@pytest.fixture
+def open_folder() -> Iterator[Path]:
+    """A folder that every user may enter; pytest's own are closed to others."""
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o755)
+        yield Path(name)
+
+
+def test_the_number_of_processes_is_bounded(open_folder: Path) -> None:
     """For an ordinary user, as whom the gateway runs: nothing bounds those of root."""
     sandbox = usable(replace(BOUNDS, processes=8))
-    folder = tmp_path / "open"
-    folder.mkdir()
-    for path in (folder, *folder.parents[:3]):
-        path.chmod(0o755)
     forks = "for n in 1 2 3 4 5 6 7 8 9 10 11 12; do sleep 1 & done; wait; echo all"
     as_nobody = {"user": 65534, "group": 65534, "extra_groups": []} if os.geteuid() == 0 else {}
     done = subprocess.run(
-        sandbox.argv(forks, folder),
+        sandbox.argv(forks, open_folder),
         capture_output=True,
         text=True,
         cwd="/",

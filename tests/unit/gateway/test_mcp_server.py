@@ -82,7 +82,9 @@ class Kit:
 
     def tools(self) -> list[Any]:
         async def show(ctx: ToolContext, amount: int) -> Preview:
-            return Preview(f"You will pay {amount}.", twice=self.twice, bound=f"b{amount}")
+            return Preview(
+                f"You will pay {amount}.", twice=self.twice, bound=f"b{amount}", complete=True
+            )
 
         @tool(
             title={"en": "Pay", "zh": "付款"}, requires_approval=True, effect="write", preview=show
