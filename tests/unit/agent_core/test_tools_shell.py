@@ -15,6 +15,7 @@ import pytest
 from agent_core.tools.sandbox import Bounds, Sandbox
 from agent_core.tools.shell import Shell, shell_tools
 from agent_core.tools.spec import ToolFailure
+from tests.house import until
 from tests.unit.agent_core.outside_desk import answer, context, whole
 from tests.unit.agent_core.test_tools_workspace import Rooms
 
@@ -146,7 +147,9 @@ async def test_bounds_of_time_output_files_and_memory(tmp_path: Path) -> None:
     sandbox = usable(replace(BOUNDS, seconds=0.7, output=2**20))
     late = await sandbox.run("sleep 61 & setsid sleep 62 & echo begun; sleep 60", tmp_path)
     assert (late.code, late.why, late.output) == (None, "ended after 0.7 s", "begun\n")
-    assert not _running("sleep 61", "sleep 62", "sleep 60")
+    await until(
+        lambda: not _running("sleep 61", "sleep 62", "sleep 60"), 5
+    )  # the kernel clears away
     loud = await sandbox.run("yes", tmp_path)
     assert (loud.code, loud.why) == (None, "ended for more than 1 MB of output")
     assert len(loud.output) < 9_000
@@ -165,7 +168,7 @@ async def test_a_call_that_is_cancelled_leaves_nothing_running(tmp_path: Path) -
     task.cancel()
     with pytest.raises(asyncio.CancelledError):
         await task
-    assert not _running("sleep 63")
+    await until(lambda: not _running("sleep 63"), 5)
 
 
 @pytest.fixture
