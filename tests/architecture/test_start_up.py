@@ -68,7 +68,9 @@ PLATFORMS = {
 SDKS = {"telegram", "slack_sdk", "slack_bolt", "discord"}
 
 
-@pytest.mark.parametrize("name", [*PLATFORMS, "all"])
+@pytest.mark.parametrize(
+    "name", [*(pytest.param(name, marks=pytest.mark.slow) for name in PLATFORMS), "all"]
+)
 def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Path) -> None:
     """Building the channels is all that a start does with them before it connects."""
     wanted = PLATFORMS if name == "all" else {name: PLATFORMS[name]}

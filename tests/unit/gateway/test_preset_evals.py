@@ -16,6 +16,8 @@ from gateway.settings import Settings
 from swarm_presets.schema_flow import CasePart
 from tests.unit.gateway.test_cli import SHIPPED, Command
 
+pytestmark = pytest.mark.slow  # each runs whole presets, or the command in a process
+
 SAY = "How did GOOG do in 2012?"
 DESK = """\
 version: 1
