@@ -10,58 +10,58 @@ from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.runtime.session import Services
 from agent_core.tools.registry import Registry
 from channels.manager import ChannelManager
-from gateway.alert_house import AlertHouse, alert_house
-from gateway.alert_keeper import AlertKeeper
-from gateway.approvals import Decisions, carry_out
-from gateway.archive import SessionArchive
-from gateway.budget_waiters import Waiters
-from gateway.budgets import Budgets
+from gateway.alerts.house import AlertHouse, alert_house
+from gateway.alerts.keeper import AlertKeeper
+from gateway.budgets.budgets import Budgets
+from gateway.budgets.paid_model import paying
+from gateway.budgets.waiters import Waiters
 from gateway.clock import SystemClock
-from gateway.commands import Commands
-from gateway.db import Database, url_of
+from gateway.commands.commands import Commands
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
-from gateway.expiry import Expiry
-from gateway.history import OwnHistory
-from gateway.intake import Intake
-from gateway.learning import Learning, learner, nobody, teachers
-from gateway.local_decisions import LocalDesk
-from gateway.mcp_house import McpHouse
+from gateway.inbound.intake import Intake
+from gateway.mcp.house import McpHouse
+from gateway.memory.archive import SessionArchive
+from gateway.memory.history import OwnHistory
+from gateway.memory.learning import Learning, learner, nobody, teachers
+from gateway.memory.notes import SessionNotes
+from gateway.memory.own_profiles import StoredProfiles
+from gateway.memory.recall_indexer import RecallIndexer
+from gateway.memory.recalled import Recaller
+from gateway.memory.remembering import Remembering
+from gateway.memory.upkeep import MemoryUpkeep
 from gateway.model_house import CASSETTES, ModelHouse
-from gateway.notes import SessionNotes
-from gateway.orders import OrderDesk
-from gateway.orders_house import order_desk, order_house
-from gateway.orders_keeper import OrderKeeper
+from gateway.outbound.sender import Sender
 from gateway.outside import outside_of
-from gateway.own_profiles import StoredProfiles
-from gateway.paid_model import paying
-from gateway.portfolio import StoredPortfolio
-from gateway.preset_news import PresetNews
-from gateway.preset_watch import PresetWatch
-from gateway.price_cache import PriceCache
-from gateway.recall_indexer import RecallIndexer
-from gateway.recalled import Recaller
-from gateway.recipe_watch import RecipeWatch
-from gateway.recipes import Recipes, recipes_of
+from gateway.presets.news import PresetNews
+from gateway.presets.team_house import TeamHouse, load_presets
+from gateway.presets.watch import PresetWatch
+from gateway.prices.price_cache import PriceCache
+from gateway.prices.source_house import SourceHouse, source_house
+from gateway.prices.symbol_refresh import use_fetched
+from gateway.questions.approvals import Decisions, carry_out
+from gateway.questions.expiry import Expiry
+from gateway.questions.local_decisions import LocalDesk
+from gateway.questions.waiting import AskingLanes
+from gateway.recipes.recipes import Recipes, recipes_of
+from gateway.recipes.skill_house import SkillHouse
+from gateway.recipes.watch import RecipeWatch
 from gateway.redact import Redactor
-from gateway.remembering import Remembering
-from gateway.runner import TurnRunner
-from gateway.schedule import Timer
-from gateway.schedules import Schedules, runs_of, schedules_of
-from gateway.schema import open_database
-from gateway.sender import Sender
-from gateway.settings import Settings
-from gateway.skill_house import SkillHouse
-from gateway.source_house import SourceHouse, source_house
-from gateway.symbol_refresh import use_fetched
-from gateway.task_commands import Panel
-from gateway.task_model import task_models
-from gateway.tasks import BackgroundTasks
-from gateway.team_house import TeamHouse, load_presets
+from gateway.schedules.schedule import Timer
+from gateway.schedules.schedules import Schedules, runs_of, schedules_of
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database, url_of
+from gateway.storage.schema import open_database
+from gateway.tasks.commands import Panel
+from gateway.tasks.model import task_models
+from gateway.tasks.tasks import BackgroundTasks
 from gateway.toolbox import Equipment, toolbox
-from gateway.turns import Turns
-from gateway.upkeep import MemoryUpkeep
-from gateway.waiting import AskingLanes
+from gateway.trading.house import order_desk, order_house
+from gateway.trading.keeper import OrderKeeper
+from gateway.trading.orders import OrderDesk
+from gateway.trading.portfolio import StoredPortfolio
+from gateway.turns.runner import TurnRunner
+from gateway.turns.turns import Turns
 from swarm_presets.files import Reader
 
 log = logging.getLogger(__name__)

@@ -9,8 +9,8 @@ from gateway.app import Core
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
-from gateway.settings import Settings
-from gateway.web_host import GatewayWebHost
+from gateway.http.web_host import GatewayWebHost
+from gateway.settings.settings import Settings
 
 OWNER = "me"  # the person whom the printed code logs in
 

@@ -14,7 +14,7 @@ from agent_core.models.discover import discover
 from agent_core.models.fallback import FallbackModel
 from agent_core.ports import Clock, Model, Transcriber
 from gateway.lean_imports import lean
-from gateway.settings_models import Models, Provider, has_sdk
+from gateway.settings.models import Models, Provider, has_sdk
 
 AUTO = "auto"
 DEMO = "demo"

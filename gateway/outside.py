@@ -10,9 +10,9 @@ from agent_core.tools.web import web_tools
 from agent_core.tools.web_guard import Guard
 from agent_core.tools.web_search import Search, search_by
 from agent_core.tools.workspace import Rooms, workspace_tools
-from gateway.db import Database
-from gateway.sent_files import StoredFiles
-from gateway.settings import Settings
+from gateway.inbound.sent_files import StoredFiles
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
 from gateway.workspaces import PrivateRooms, workspaces_of
 
 

@@ -6,7 +6,7 @@ from collections.abc import AsyncIterator, Awaitable
 from channels.errors import ChannelError
 from gateway.platforms import discord_config, slack_config
 from gateway.problems import Problem
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 SECONDS = 10.0
 

@@ -10,14 +10,12 @@ from typing import TYPE_CHECKING
 from agent_core.ports import Clock
 from channels import registry
 from channels.base import Channel, Seen
-from gateway.commands import Commands
-from gateway.completions import Completions
-from gateway.db import Database
+from gateway.commands.commands import Commands
+from gateway.commands.completions import Completions
+from gateway.inbound.seen import Known, SeenPlaces
 from gateway.lean_imports import lean
 from gateway.problems import OperatorError, Problem
-from gateway.seen import Known, SeenPlaces
-from gateway.settings import Settings
-from gateway.settings_channels import (
+from gateway.settings.channels import (
     Discord,
     DiscordBot,
     Slack,
@@ -25,6 +23,8 @@ from gateway.settings_channels import (
     Telegram,
     TelegramBot,
 )
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
 
 TELEGRAM_PATH = "/webhooks/telegram"  # further bots (`accounts`) have their id behind it
 

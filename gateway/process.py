@@ -19,10 +19,10 @@ from channels.terminal.channel import TerminalChannel
 from gateway.app import Core, build
 from gateway.control import ControlServer
 from gateway.front import front_of
+from gateway.memory.retention import Keeper
 from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
-from gateway.retention import Keeper
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 from gateway.talk import converse, dial, near
 
 log = logging.getLogger(__name__)

@@ -34,9 +34,9 @@ from agent_core.tools.sizing import sizing_tools
 from agent_core.tools.skills import skill_tools
 from agent_core.tools.tasks import task_tools
 from agent_core.tools.wyckoff import wyckoff_tools
-from gateway.grounds import invented
-from gateway.orders_house import OrderHouse
 from gateway.outside import Outside
+from gateway.trading.house import OrderHouse
+from gateway.turns.grounds import invented
 
 
 def _bundled() -> Sources:

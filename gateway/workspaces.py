@@ -14,10 +14,10 @@ from agent_core.tools.spec import ToolFailure
 from agent_core.tools.workspace import Room
 from agent_core.tools.workspace_files import QUOTA, Workspace
 from channels.types import Address
-from gateway.db import Database
-from gateway.own_skills import OwnSkills
-from gateway.settings import Settings
-from gateway.tables import Conversation
+from gateway.recipes.own_skills import OwnSkills
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
+from gateway.storage.tables import Conversation
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 FOLDER = "workspaces"

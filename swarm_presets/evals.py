@@ -1,6 +1,6 @@
 """The cases that a preset brings along, and what a run of one must hold (guide "presets", 2 and 9).
 
-Pure: `gateway/evals.py` runs a case and says what was seen.
+Pure: `gateway/presets/evals.py` runs a case and says what was seen.
 """
 
 import operator

@@ -12,8 +12,8 @@ from urllib.parse import urlsplit
 
 import pytest
 
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 
 REQUIRED = os.environ.get("SWARMGATE_REQUIRE_POSTGRES") == "1"
 

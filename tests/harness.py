@@ -22,15 +22,15 @@ from agent_core.tools.spec import Artifact, ToolContext, ToolFailure, ToolOutput
 from agent_core.tools.tasks import task_tools
 from agent_core.types import Row, RowKind, ToolUse
 from channels.types import Address, Author, Inbound
-from gateway import conversation, inbox
 from gateway.clock import SystemClock
-from gateway.db import Database
-from gateway.draft import Draft
 from gateway.engine.begin import Begun, Chosen, Place, begin
 from gateway.engine.fence import Fence
 from gateway.engine.journal import TurnJournal
-from gateway.outbox import REPLY
-from gateway.tables import InboxStatus
+from gateway.inbound import conversation, inbox
+from gateway.outbound.draft import Draft
+from gateway.outbound.outbox import REPLY
+from gateway.storage.db import Database
+from gateway.storage.tables import InboxStatus
 
 ALICE = "telegram:1"
 BOB = "telegram:2"

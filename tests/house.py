@@ -21,40 +21,40 @@ from agent_core.runtime.session import Services
 from agent_core.runtime.team import Team
 from channels.errors import UnknownChannel
 from channels.types import Address, Author, Inbound, Kind
-from gateway.alert_desk import AlertDesk
-from gateway.alert_keeper import AlertKeeper
-from gateway.approvals import Decisions, carry_out
-from gateway.archive import SessionArchive
-from gateway.budget_waiters import Waiters
-from gateway.budgets import Budgets
-from gateway.commands import Commands
-from gateway.db import Database
+from gateway.alerts.desk import AlertDesk
+from gateway.alerts.keeper import AlertKeeper
+from gateway.budgets.budgets import Budgets
+from gateway.budgets.paid_model import paying
+from gateway.budgets.waiters import Waiters
+from gateway.commands.commands import Commands
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
-from gateway.expiry import Expiry
-from gateway.intake import Intake
-from gateway.learning import Learning, learner
+from gateway.inbound.intake import Intake
+from gateway.memory.archive import SessionArchive
+from gateway.memory.learning import Learning, learner
+from gateway.memory.notes import SessionNotes
+from gateway.memory.recall_indexer import RecallIndexer
+from gateway.memory.recalled import Recaller
+from gateway.memory.remembering import Remembering
 from gateway.model_house import ModelHouse
-from gateway.notes import SessionNotes
-from gateway.paid_model import paying
-from gateway.portfolio import StoredPortfolio
-from gateway.recall_indexer import RecallIndexer
-from gateway.recalled import Recaller
-from gateway.recipes import Recipes
+from gateway.outbound.sender import Sender
+from gateway.presets.team_house import TeamHouse
+from gateway.questions.approvals import Decisions, carry_out
+from gateway.questions.expiry import Expiry
+from gateway.questions.waiting import AskingLanes
+from gateway.recipes.recipes import Recipes
 from gateway.redact import Redactor
-from gateway.remembering import Remembering
-from gateway.runner import TurnRunner
-from gateway.schedule import Timer
-from gateway.schedule_plan import plans
-from gateway.schedules import Schedules, runs_of
-from gateway.sender import Sender
-from gateway.settings import Settings
-from gateway.task_commands import Panel
-from gateway.task_model import paid_model
-from gateway.tasks import BackgroundTasks
-from gateway.team_house import TeamHouse
-from gateway.turns import Turns
-from gateway.waiting import AskingLanes
+from gateway.schedules.plan import plans
+from gateway.schedules.schedule import Timer
+from gateway.schedules.schedules import Schedules, runs_of
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
+from gateway.tasks.commands import Panel
+from gateway.tasks.model import paid_model
+from gateway.tasks.tasks import BackgroundTasks
+from gateway.trading.portfolio import StoredPortfolio
+from gateway.turns.runner import TurnRunner
+from gateway.turns.turns import Turns
 from swarm_presets.loader import PresetSet
 from tests.harness import Toolbox, agent, team
 from tests.loopback import Loopback

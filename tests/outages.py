@@ -8,7 +8,7 @@ from typing import TypeVar
 from sqlalchemy import Connection
 from sqlalchemy.exc import OperationalError
 
-from gateway.db import Database
+from gateway.storage.db import Database
 
 T = TypeVar("T")
 

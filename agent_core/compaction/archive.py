@@ -1,7 +1,7 @@
 """The archive: what a view left out, given back by its reference (ARC-1, ARC-4).
 
 Nothing is copied: an archive is a range of rows, which never change, and the body of the checkpoint about them. Pure
-functions; `gateway/archive.py` finds the rows and judges who may read them.
+functions; `gateway/memory/archive.py` finds the rows and judges who may read them.
 
 References: `r17` is a row, `r3-r40` the rows from 3 to 40, `b0123456789abcdef` the whole of a large tool result by the
 first 16 hex digits of its blob; with `archive://<session>/` before it, of that session.

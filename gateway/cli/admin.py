@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, TypeVar
 
 from gateway.cli.output import said_by_driver
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 if TYPE_CHECKING:
     from sqlalchemy import Connection
@@ -15,7 +15,7 @@ T = TypeVar("T")
 
 def url_for(settings: Settings) -> str:
     """The SQLAlchemy URL of the settings' database."""
-    from gateway.db import url_of
+    from gateway.storage.db import url_of
 
     database = settings.database
     return url_of(database.get_secret_value() if database else None, settings.data_dir)
@@ -25,7 +25,7 @@ def look(url: str, work: "Callable[[Connection], T]") -> T:
     """Run `work` in a transaction that only reads. Raises DatabaseError when the database cannot be reached."""
     from sqlalchemy.exc import SQLAlchemyError
 
-    from gateway.db import DatabaseError, connect
+    from gateway.storage.db import DatabaseError, connect
 
     async def once() -> T:
         database = connect(url)
@@ -43,7 +43,7 @@ def look(url: str, work: "Callable[[Connection], T]") -> T:
 def transact(settings: Settings, work: "Callable[[Connection], T]") -> T:
     """Run `work` in one write transaction; makes a database where there is none. Raises DatabaseError."""
     from gateway import preflight
-    from gateway.schema import open_database
+    from gateway.storage.schema import open_database
 
     preflight.require(settings.data_dir)
     settings.data_dir.mkdir(parents=True, exist_ok=True)

@@ -12,7 +12,7 @@ from gateway.cli.options import Config, Json
 from gateway.cli.output import err, finish, show, show_one
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
+    from gateway.settings.settings import Settings
 
 app = typer.Typer(
     help="Approvals: list, decide; and those that are remembered.", no_args_is_help=True
@@ -38,7 +38,7 @@ def listing(as_json: Json = False, config: Config = None) -> None:
 
     def command() -> int:
         from gateway.cli.admin import transact
-        from gateway.local_decisions import listing as waiting
+        from gateway.questions.local_decisions import listing as waiting
 
         now = dt.datetime.now(dt.UTC)
         rows = transact(settings_for(config), lambda conn: waiting(conn, now))
@@ -90,7 +90,7 @@ def remembered(as_json: Json = False, config: Config = None) -> None:
 
     def command() -> int:
         from gateway.cli.admin import transact
-        from gateway.remembered import listing as kept
+        from gateway.questions.remembered import listing as kept
 
         rows = transact(settings_for(config), kept)
         for row in rows:
@@ -112,7 +112,7 @@ def revoke(
 
     def command() -> int:
         from gateway.cli.admin import transact
-        from gateway.remembered import revoke as take_back
+        from gateway.questions.remembered import revoke as take_back
 
         if not transact(settings_for(config), lambda conn: take_back(conn, number)):
             err(
@@ -132,9 +132,9 @@ def _alone(settings: "Settings", number: int, status: str, who: str) -> tuple[bo
 
     from gateway import preflight
     from gateway.cli.admin import url_for
-    from gateway.db import DatabaseError
-    from gateway.local_decisions import rule
-    from gateway.schema import open_database
+    from gateway.questions.local_decisions import rule
+    from gateway.storage.db import DatabaseError
+    from gateway.storage.schema import open_database
 
     preflight.require(settings.data_dir)
     settings.data_dir.mkdir(parents=True, exist_ok=True)
@@ -170,7 +170,7 @@ def _who() -> str:
 
 def _line(args: dict[str, Any]) -> str:
     """The arguments of a call in one line."""
-    from gateway.question_words import shown
+    from gateway.questions.words import shown
 
     text = ", ".join(f"{name}={shown(value)}" for name, value in args.items())
     return text if len(text) <= ARGUMENTS_CHARS else text[: ARGUMENTS_CHARS - 1] + "…"

@@ -120,7 +120,7 @@ def _rows(session_id: str, dated: Dated) -> list[dict[str, object]]:
 
 def _found(conn: "Connection", wanted: str) -> dict[str, Any] | None:
     from agent_core.compaction import archive
-    from gateway.archive import restore
+    from gateway.memory.archive import restore
 
     ref = archive.parse(wanted)
     session_id = _session(conn, ref.session) if ref else None

@@ -14,8 +14,8 @@ from gateway.cli.config import find
 from gateway.cli.options import Config, Json
 from gateway.cli.output import err, finish, out, show
 from gateway.problems import Problem, SettingsError
-from gateway.settings import Settings, load
-from gateway.settings_trading import LIVE
+from gateway.settings.settings import Settings, load
+from gateway.settings.trading import LIVE
 
 LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 TOKEN_LENGTH = 35  # characters of a Telegram token after its colon
@@ -133,7 +133,7 @@ def _servers(settings: Settings) -> Iterator[Finding]:
 def _sources(settings: Settings, *, ask: bool) -> Iterator[Finding]:
     """What is amiss with the data sources; nobody is asked unless `ask` says so."""
     from gateway.clock import SystemClock
-    from gateway.source_check import source_problems
+    from gateway.prices.source_check import source_problems
 
     for name, problem in asyncio.run(source_problems(settings, SystemClock(), ask=ask)):
         yield Finding(f"data.sources.{name}", problem)
@@ -190,7 +190,7 @@ def _at(settings: Settings, key: str, cure: str) -> Problem:
 def _presets(settings: Settings, notes: list[str]) -> Iterator[Finding]:
     from gateway.cli.presets import loaded
     from gateway.clock import SystemClock
-    from gateway.schedule_check import next_runs, schedule_problems
+    from gateway.schedules.check import next_runs, schedule_problems
 
     presets = loaded(settings)
     for p in presets.problems:
@@ -212,9 +212,9 @@ def _presets(settings: Settings, notes: list[str]) -> Iterator[Finding]:
 
 def _recipes(settings: Settings) -> Iterator[Finding]:
     """What is wrong with the operator's skills and templates."""
-    from gateway.recipes import Recipes
-    from gateway.skill_house import SkillHouse
-    from gateway.template_house import TemplateHouse
+    from gateway.recipes.recipes import Recipes
+    from gateway.recipes.skill_house import SkillHouse
+    from gateway.recipes.template_house import TemplateHouse
 
     made = Recipes(SkillHouse(settings.skills_dir), TemplateHouse(settings.templates_dir))
     for fault in made.faults:
@@ -224,8 +224,8 @@ def _recipes(settings: Settings) -> Iterator[Finding]:
 
 def _database(settings: Settings) -> Iterator[Finding]:
     from gateway.cli.admin import look, url_for
-    from gateway.db import DatabaseError
-    from gateway.schema import HEAD, KNOWN, revision
+    from gateway.storage.db import DatabaseError
+    from gateway.storage.schema import HEAD, KNOWN, revision
 
     url = url_for(settings)
     if url.startswith("sqlite") and not (settings.data_dir / "swarmgate.db").exists():

@@ -4,7 +4,7 @@ import os
 from collections.abc import Mapping
 from pathlib import Path
 
-from gateway.settings import Settings, load
+from gateway.settings.settings import Settings, load
 
 VARIABLE = "SWARMGATE_CONFIG"
 FILE = "swarmgate.yaml"

@@ -10,7 +10,7 @@ from gateway.cli.config import settings_for
 from gateway.cli.options import Config
 from gateway.cli.output import finish
 from gateway.problems import OperatorError, Problem
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 
 def mcp(
@@ -55,8 +55,8 @@ def mcp(
         logs.redactor.known(settings.secrets())
         preflight.require(settings.data_dir)
         _package()
-        from gateway.mcp_http import VARIABLE, token_of
-        from gateway.mcp_serve import Wanted, allowed, serve
+        from gateway.mcp.http import VARIABLE, token_of
+        from gateway.mcp.serve import Wanted, allowed, serve
 
         wanted = Wanted(tier, approval_tools, user, _language(language, settings), http)
         allowed(settings, wanted)

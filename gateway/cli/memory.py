@@ -99,7 +99,7 @@ def export(
     del as_json
 
     def command() -> int:
-        from gateway import memory_book
+        from gateway.memory import book as memory_book
 
         found = _with_owner(config, user, memory_book.export)
         text = memory_book.dumped(found)
@@ -123,7 +123,7 @@ def load(
     """Read an export into a person's memories; equal ones are not stored twice."""
 
     def command() -> int:
-        from gateway import memory_book
+        from gateway.memory import book as memory_book
 
         data = sys.stdin.read() if str(file) == "-" else file.read_text(encoding="utf-8")
         try:
@@ -171,21 +171,21 @@ def forget(
 def _with_owner(config: Path | None, user: str, work: Any) -> Any:
     """`work(conn, owner)` in one transaction; linked identities have one owner."""
     from gateway.cli.admin import transact
-    from gateway.identity import principal_of
+    from gateway.people.identity import principal_of
 
     return transact(settings_for(config), lambda conn: work(conn, principal_of(conn, user)))
 
 
 def _rows(conn: "Connection", owner: str, everything: bool) -> list[dict[str, Any]]:
     from agent_core.storage.upkeep import entries
-    from gateway.memory_book import as_json
+    from gateway.memory.book import as_json
 
     return [as_json(entry) for entry in entries(conn, owner, everything=everything)]
 
 
 def _traced(conn: "Connection", owner: str, memory: int) -> dict[str, Any] | None:
     from agent_core.storage.upkeep import entry, versions
-    from gateway.memory_book import as_json, origin
+    from gateway.memory.book import as_json, origin
 
     found = entry(conn, owner, memory)
     if found is None:
@@ -215,7 +215,7 @@ def _removed(conn: "Connection", owner: str, memory: int) -> int:
 
 def _forget_all(config: Path | None, user: str, *, as_json: bool) -> int:
     from gateway.cli.admin import transact
-    from gateway.forget import AtBroker, everything
+    from gateway.memory.forget import AtBroker, everything
     from gateway.workspaces import workspaces_of
 
     settings = settings_for(config)
@@ -248,7 +248,7 @@ def _unknown(memory: int, user: str) -> int:
 
 
 def _short(text: str) -> str:
-    from gateway.memory_book import shown
+    from gateway.memory.book import shown
 
     return shown(text, LINE_CHARS)
 

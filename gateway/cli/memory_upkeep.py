@@ -11,8 +11,8 @@ from gateway.cli.options import Config, Json
 from gateway.cli.output import err, finish, show, show_one
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
-    from gateway.upkeep import Plan
+    from gateway.memory.upkeep import Plan
+    from gateway.settings.settings import Settings
 
 _GC_COLUMNS = ("id", "owner", "kind", "act", "importance", "why")
 
@@ -22,7 +22,7 @@ def check(as_json: Json = False, config: Config = None) -> None:
 
     def command() -> int:
         from gateway.cli.admin import transact
-        from gateway.memory_check import report
+        from gateway.memory.check import report
 
         settings = settings_for(config)
         found = transact(settings, lambda conn: report(conn, settings.memory))
@@ -66,9 +66,9 @@ def _kept(settings: "Settings", user: str | None, *, apply: bool) -> Any:
     from gateway import preflight
     from gateway.cli.admin import url_for
     from gateway.clock import SystemClock
-    from gateway.identity import principal_of
-    from gateway.schema import open_database
-    from gateway.upkeep import MemoryUpkeep
+    from gateway.memory.upkeep import MemoryUpkeep
+    from gateway.people.identity import principal_of
+    from gateway.storage.schema import open_database
 
     preflight.require(settings.data_dir)
     settings.data_dir.mkdir(parents=True, exist_ok=True)

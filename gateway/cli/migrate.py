@@ -12,7 +12,7 @@ def upgrade(config: Path | None, *, as_json: bool) -> int:
     def command() -> int:
         from gateway import preflight
         from gateway.cli.admin import url_for
-        from gateway.schema import migrate
+        from gateway.storage.schema import migrate
 
         settings = settings_for(config)
         preflight.require(settings.data_dir)

@@ -11,11 +11,11 @@ from gateway.cli.config import settings_for
 from gateway.cli.options import Config, Json
 from gateway.cli.output import finish, out, show
 from gateway.problems import OperatorError, Problem
-from gateway.settings_models import Models
+from gateway.settings.models import Models
 
 if TYPE_CHECKING:
-    from gateway.settings import Settings
-    from gateway.usage import Tally
+    from gateway.budgets.usage import Tally
+    from gateway.settings.settings import Settings
 
 app = typer.Typer(help="Models: list, add, default, fallback, cost, usage.", no_args_is_help=True)
 
@@ -92,7 +92,7 @@ def fallback(
             raise OperatorError([Problem("name the models in order, or write --none")])
 
         def change(root: Any) -> None:
-            from gateway.settings_edit import flow
+            from gateway.settings.edit import flow
 
             _put(root, ("models",), {"fallback": flow(names or [])})
 
@@ -163,7 +163,7 @@ def _edit(config: Path | None, change: Callable[[Any], None]) -> None:
     import os
 
     from gateway.cli.config import find
-    from gateway.settings_edit import edit
+    from gateway.settings.edit import edit
 
     path = find(config)
     if path is None:
@@ -173,7 +173,7 @@ def _edit(config: Path | None, change: Callable[[Any], None]) -> None:
 
 
 def _put(root: Any, keys: tuple[str, ...], values: dict[str, object]) -> None:
-    from gateway.settings_edit import put
+    from gateway.settings.edit import put
 
     put(root, keys, values)
 
@@ -188,7 +188,7 @@ def _entry(
 ) -> dict[str, object]:
     """The values of a provider's entry. Raises an OperatorError for what cannot be one."""
     from agent_core.models.catalog import PROVIDERS
-    from gateway.settings_edit import quoted
+    from gateway.settings.edit import quoted
 
     ready = PROVIDERS.get(provider)
     if ready is None and base_url is None and kind is None:
@@ -214,7 +214,7 @@ def _tallies(
 ) -> "list[Tally]":
     import datetime as dt
 
-    from gateway import usage
+    from gateway.budgets import usage
     from gateway.cli.admin import transact
 
     zone = settings.locale.timezone

@@ -26,7 +26,7 @@ def listing(
 
     def command() -> int:
         from gateway.cli.admin import transact
-        from gateway.parked import listing as parked
+        from gateway.outbound.parked import listing as parked
 
         rows = transact(settings_for(config), lambda conn: parked(conn, everything=everything))
         for row in rows:
@@ -48,7 +48,7 @@ def resend(
     def command() -> int:
         from gateway.cli.admin import transact
         from gateway.cli.engine_line import ask
-        from gateway.parked import release
+        from gateway.outbound.parked import release
 
         settings = settings_for(config)
         if not transact(settings, lambda conn: release(conn, number)):

@@ -49,9 +49,9 @@ def refusal(error: Exception) -> list[Problem] | None:
     from sqlalchemy.exc import OperationalError
 
     from channels.errors import BadCredentials
-    from gateway.access import UnknownCode
-    from gateway.db import DatabaseError
     from gateway.http.app import CannotListen
+    from gateway.people.access import UnknownCode
+    from gateway.storage.db import DatabaseError
 
     if isinstance(error, OperatorError):
         return list(error.problems)

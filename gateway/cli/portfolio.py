@@ -147,7 +147,7 @@ def audit(as_json: Json = False, config: Config = None) -> None:
 def _with_owner(config: Path | None, user: str, work: Any) -> Any:
     """`work(conn, owner)` in one transaction; linked identities have one owner."""
     from gateway.cli.admin import transact
-    from gateway.identity import principal_of
+    from gateway.people.identity import principal_of
 
     return transact(settings_for(config), lambda conn: work(conn, principal_of(conn, user)))
 

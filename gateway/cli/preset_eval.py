@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 from gateway.cli.output import out, show
 from gateway.problems import OperatorError, Problem
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 if TYPE_CHECKING:
     from agent_core.models.replay import Cassette
-    from gateway.evals import Verdict
+    from gateway.presets.evals import Verdict
     from swarm_presets.loader import PresetSet
 
 COLUMNS = ("id", "passed", "model", "status", "usd", "tokens", "seconds")
@@ -59,7 +59,7 @@ def _names(presets: "PresetSet", name: str | None) -> list[str]:
 async def _run(
     settings: Settings, presets: "PresetSet", names: Sequence[str], *, model: str, record: bool
 ) -> "list[Verdict]":
-    from gateway.evals import Runner
+    from gateway.presets.evals import Runner
     from swarm_presets.evals import cases
 
     verdicts: list[Verdict] = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 if TYPE_CHECKING:
     from swarm_presets.plan import Share
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 def plan_rows(settings: Settings, tree: "Mapping") -> tuple[list[dict[str, object]], str]:
     """A row for each worker and one for the run, and a line about what the numbers rest on."""
     from agent_core.models.catalog import window_of
-    from gateway.team_house import dollars
+    from gateway.presets.team_house import dollars
     from swarm_presets.compile import compile_team
     from swarm_presets.plan import plan
 

@@ -12,7 +12,7 @@ from gateway.cli.config import settings_for
 from gateway.cli.options import Config, Json
 from gateway.cli.output import finish, out, show
 from gateway.problems import OperatorError, Problem
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 
 if TYPE_CHECKING:
     from agent_core.runtime.team import Team
@@ -29,8 +29,8 @@ Name = Annotated[str, typer.Argument(help="Name of a preset.")]
 
 def loaded(settings: Settings, *paths: Path, schema_only: bool = False) -> "PresetSet":
     """The shipped presets, those of the settings' folder, and further files; the last one wins by name."""
-    from gateway.mcp_house import join_known
-    from gateway.team_house import load_presets
+    from gateway.mcp.house import join_known
+    from gateway.presets.team_house import load_presets
     from gateway.toolbox import toolbox
 
     tools = join_known(settings, toolbox())

@@ -35,7 +35,7 @@ def run(config: Path | None = None, *, demo: bool = False) -> int:
 
 def _serve(config: Path | None, logs: telemetry.Telemetry, *, demo: bool) -> int:
     from gateway import preflight
-    from gateway.settings import load
+    from gateway.settings.settings import load
 
     os.umask(0o077)  # the database, keys and the socket are the user's own
     settings = load(find(config, here=not demo), os.environ)

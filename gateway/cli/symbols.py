@@ -31,8 +31,8 @@ def refresh(
 
     def command() -> int:
         from gateway.clock import SystemClock
-        from gateway.symbol_refresh import listing_sources, table_of
-        from gateway.symbol_refresh import refresh as fetch
+        from gateway.prices.symbol_refresh import listing_sources, table_of
+        from gateway.prices.symbol_refresh import refresh as fetch
 
         settings = settings_for(config)
         able = listing_sources(settings)

@@ -17,8 +17,8 @@ def listing(as_json: Json = False, config: Config = None) -> None:
     """Everybody known, and everybody who waits with a pairing code."""
 
     def command() -> int:
-        from gateway.access import people
         from gateway.cli.admin import transact
+        from gateway.people.access import people
 
         rows = transact(settings_for(config), lambda conn: people(conn, _now()))
         show(rows, ("id", "name", "access", "code"), as_json=as_json, empty="nobody wrote yet")
@@ -36,8 +36,8 @@ def approve(
     """Let in the person who was shown this pairing code."""
 
     def command() -> int:
-        from gateway.access import UnknownCode, approve
         from gateway.cli.admin import transact
+        from gateway.people.access import UnknownCode, approve
 
         try:
             row = transact(settings_for(config), lambda conn: approve(conn, code, _now()))
@@ -59,8 +59,8 @@ def revoke(
     """Shut a person out."""
 
     def command() -> int:
-        from gateway.access import revoke
         from gateway.cli.admin import transact
+        from gateway.people.access import revoke
 
         if not transact(settings_for(config), lambda conn: revoke(conn, person)):
             err(f"swarmgate: nobody has the id {person}; see: swarmgate users list")

@@ -17,7 +17,7 @@ class Progress(StrEnum):
 
 
 class Runner(Protocol):
-    """Runs the next open row of a conversation; implemented by `gateway/runner.py`."""
+    """Runs the next open row of a conversation; implemented by `gateway/turns/runner.py`."""
 
     async def step(self, conversation_id: str) -> Progress:
         """Do the next row: a turn (begun or gone on with) or a lane command. Cancellation cuts it off where it is."""

@@ -14,29 +14,24 @@ from agent_core.storage.statements import append_rows, load_rows, open_turn
 from agent_core.storage.tables import Turn
 from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, RowKind, Text
 from channels.types import OURS
-from gateway import (
-    albums,
-    conversation,
-    identity,
-    inbox,
-    memory_signals,
-    questions,
-    schedule_runs,
-    task_news,
-    task_rows,
-    waiting,
-)
-from gateway.commands_context import compact_row
-from gateway.conversation import Lane
-from gateway.draft import Draft
+from gateway.commands.context import compact_row
 from gateway.engine import late
-from gateway.found import Called, Found
-from gateway.identity import Language, language_of
-from gateway.inbox import Item
-from gateway.router import Route, route
-from gateway.sessions import retaken
-from gateway.tables import InboxStatus
-from gateway.waiting import AskingLanes
+from gateway.inbound import albums, conversation, inbox
+from gateway.inbound.conversation import Lane
+from gateway.inbound.inbox import Item
+from gateway.inbound.router import Route, route
+from gateway.inbound.sessions import retaken
+from gateway.memory import signals as memory_signals
+from gateway.outbound.draft import Draft
+from gateway.people import identity
+from gateway.people.identity import Language, language_of
+from gateway.questions import questions, waiting
+from gateway.questions.waiting import AskingLanes
+from gateway.schedules import runs as schedule_runs
+from gateway.storage.tables import InboxStatus
+from gateway.tasks import news as task_news
+from gateway.tasks import rows as task_rows
+from gateway.turns.found import Called, Found
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 INTERRUPTING = "interrupting"  # its author wrote on; otherwise as "stopping"
@@ -56,8 +51,8 @@ class Begun:
     """A turn to run, or a lane command to carry out (`command`). `rows` is the whole session.
 
     `resumed`: the turn was begun before; `stopping`: a person has asked to stop it meanwhile. `unwritten`: the turn's
-    first row is still to be written, since files came along (`gateway/media.py`). `wait`: nothing was begun yet, an
-    album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
+    first row is still to be written, since files came along (`gateway/inbound/media.py`). `wait`: nothing was begun
+    yet, an album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
     `letters`: messages of a turn that ended with this begin, which say something else now.
     `found`: what was recalled for the turn's first message. `principal`: who owns memory, portfolio and budget of the
     turn; `own_language`: the author's own choice, or empty. `digest` is what its preset said when it began, empty where

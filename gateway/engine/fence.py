@@ -17,9 +17,9 @@ from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 from agent_core.errors import Fenced, Reload
 from agent_core.ports import Clock
 from agent_core.storage.statements import last_seq
-from gateway import conversation
-from gateway.db import Database
+from gateway.inbound import conversation
 from gateway.redact import Redactor
+from gateway.storage.db import Database
 
 log = logging.getLogger(__name__)
 T = TypeVar("T")

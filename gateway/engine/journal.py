@@ -19,18 +19,20 @@ from agent_core.types import (
     Usage,
 )
 from channels.types import OURS, Step
-from gateway import inbox, outbox, waiting
-from gateway.clean_rows import clean_artifacts, clean_blob, clean_row, clean_steps
-from gateway.decided import cancel_questions
-from gateway.draft import Draft
 from gateway.engine.begin import words
 from gateway.engine.fence import Fence
 from gateway.engine.session_journal import SessionJournal
-from gateway.media import Brought
-from gateway.questions import Desk
-from gateway.router import route
-from gateway.turn_budget import Parked, TurnBudget
-from gateway.turn_files import TurnFiles
+from gateway.inbound import inbox
+from gateway.inbound.media import Brought
+from gateway.inbound.router import route
+from gateway.inbound.turn_files import TurnFiles
+from gateway.outbound import outbox
+from gateway.outbound.draft import Draft
+from gateway.questions import waiting
+from gateway.questions.decided import cancel_questions
+from gateway.questions.questions import Desk
+from gateway.storage.clean_rows import clean_artifacts, clean_blob, clean_row, clean_steps
+from gateway.turns.budget import Parked, TurnBudget
 
 
 class TurnJournal(SessionJournal):

@@ -27,13 +27,15 @@ from agent_core.types import (
     TurnStatus,
     assistant,
 )
-from gateway import inbox, outbox, questions, waiting
-from gateway.conversation import Lane
-from gateway.draft import Draft
-from gateway.outbox import REPLY
-from gateway.question_words import listed, words
-from gateway.questions import Ticket
-from gateway.router import LATE, Route
+from gateway.inbound import inbox
+from gateway.inbound.conversation import Lane
+from gateway.inbound.router import LATE, Route
+from gateway.outbound import outbox
+from gateway.outbound.draft import Draft
+from gateway.outbound.outbox import REPLY
+from gateway.questions import questions, waiting
+from gateway.questions.questions import Ticket
+from gateway.questions.words import listed, words
 
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 MOVES = frozenset(

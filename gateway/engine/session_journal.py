@@ -31,12 +31,12 @@ from agent_core.types import (
     TurnStatus,
     Usage,
 )
-from gateway import question_asking
-from gateway.clean_rows import clean_blob, clean_checkpoint, clean_row
 from gateway.engine.fence import Fence
-from gateway.learning_jobs import condensed
-from gateway.questions import Desk
-from gateway.turn_budget import TurnBudget
+from gateway.memory.learning_jobs import condensed
+from gateway.questions import asking as question_asking
+from gateway.questions.questions import Desk
+from gateway.storage.clean_rows import clean_blob, clean_checkpoint, clean_row
+from gateway.turns.budget import TurnBudget
 
 LONG = 65_536  # bytes of text that are cleaned beside the event loop
 

@@ -8,8 +8,8 @@ import agent_core.storage.tables_memory
 import agent_core.storage.tables_orders
 import agent_core.storage.tables_prices
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
-import gateway.tables
-import gateway.tables_tasks  # noqa: F401
+import gateway.storage.tables
+import gateway.storage.tables_tasks  # noqa: F401
 
 
 def run() -> None:

@@ -52,7 +52,7 @@ def imported_by(code: str) -> set[str]:
 @pytest.mark.parametrize(
     "code",
     [
-        "import gateway.settings, gateway.preflight, gateway.cli.run",
+        "import gateway.settings.settings, gateway.preflight, gateway.cli.run",
         "from gateway import telemetry; telemetry.start()\nimport gateway.process",
     ],
 )
@@ -82,8 +82,8 @@ def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Pat
         "from pathlib import Path\n"
         "import gateway.process\n"
         "from gateway.platforms import Wiring, platform_channels\n"
-        "from gateway.settings import load\n"
-        "from gateway.commands import Commands\n"
+        "from gateway.settings.settings import load\n"
+        "from gateway.commands.commands import Commands\n"
         "wiring = Wiring(None, object.__new__(Commands), None)\n"
         f"made = platform_channels(load(Path({str(config)!r}), {{}}), wiring)\n"
         f"assert [c.name for c in made] == {list(wanted)!r}"

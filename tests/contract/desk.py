@@ -16,8 +16,8 @@ from channels.errors import UnknownChannel, Unreachable
 from channels.slack.channel import SlackChannel
 from channels.telegram.channel import TelegramChannel
 from channels.types import Address
-from gateway.db import Database
-from gateway.seen import Known, SeenPlaces
+from gateway.inbound.seen import Known, SeenPlaces
+from gateway.storage.db import Database
 from tests.contract.rigs.base import Rig
 from tests.contract.rigs.discord import DiscordRig
 from tests.contract.rigs.hooks import SlackHttpRig, TelegramHookRig

@@ -7,7 +7,7 @@ import pytest
 
 from agent_core.approvals import Rule
 from agent_core.models.scripted import Answer
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.contract.desk import ALL, desk
 from tests.contract.rigs.base import Rig
 from tests.harness import agent, call, team

@@ -7,7 +7,7 @@ import pytest
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.contract.desk import ALL, HOOKS, PLATFORMS, desk, echo, paying, restart
 from tests.contract.rigs.base import Rig
 from tests.contract.rigs.hooks import SlackHttpRig

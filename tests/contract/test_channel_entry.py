@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
-from gateway import access
-from gateway.db import Database
+from gateway.people import access
+from gateway.storage.db import Database
 from tests.contract.desk import ALL, PLATFORMS, desk, echo, last_words, restart
 from tests.contract.rigs.base import Rig
 from tests.contract.rigs.discord import PERSON, DiscordRig

@@ -9,8 +9,8 @@ import pytest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
-from gateway.db import Database
 from gateway.engine.begin import Chosen, begin
+from gateway.storage.db import Database
 from tests.contract.desk import ALL, HOOKS, PLATFORMS, Desk, desk, echo, last_words, restart
 from tests.contract.outages import away
 from tests.contract.rigs.base import Rig

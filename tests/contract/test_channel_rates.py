@@ -13,7 +13,7 @@ from agent_core.ports import ModelRequest
 from channels.base import CanReact, CanStream
 from channels.errors import FloodLimited, Refused
 from channels.types import Outbound, Preview
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.contract.rigs.home import Held, housed, until
 from tests.contract.rigs.rooms import ROOMS, Room, stays
 from tests.house import House, on_sqlite

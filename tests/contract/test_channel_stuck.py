@@ -15,8 +15,8 @@ from agent_core.types import ToolResult
 from channels.discord.channel import DiscordChannel
 from channels.slack.channel import SlackChannel
 from channels.telegram.channel import TelegramChannel
-from gateway.db import Database
 from gateway.engine.begin import Chosen, begin
+from gateway.storage.db import Database
 from tests.contract.desk import ALL, PLATFORMS, desk, echo, hang, last_words, paying
 from tests.contract.outages import away
 from tests.contract.rigs.base import Rig

@@ -12,7 +12,7 @@ import pytest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from channels.types import Outbound
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.contract.rigs.base import Rig, Shown
 from tests.contract.rigs.discord import DiscordRig
 from tests.contract.rigs.home import housed, until

@@ -10,8 +10,8 @@ from agent_core.ports import ModelRequest
 from agent_core.types import Context, ToolResult
 from channels.base import CanHistory
 from channels.types import Address
-from gateway.db import Database
-from gateway.seen import Known
+from gateway.inbound.seen import Known
+from gateway.storage.db import Database
 from tests.contract.rigs.home import housed, until
 from tests.contract.rigs.rooms import ROOMS, Room, stays
 from tests.harness import call

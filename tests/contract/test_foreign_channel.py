@@ -12,7 +12,7 @@ from channels import registry
 from channels.base import Channel
 from gateway.platforms import Wiring, platform_channels
 from gateway.problems import OperatorError
-from gateway.settings import load
+from gateway.settings.settings import load
 from tests.scenario.process import Gateway, environment
 
 CODE = '''

@@ -9,11 +9,11 @@ import pytest
 from agent_core.finance.sources import kinds
 from agent_core.finance.sources.kinds import BrokenSource
 from agent_core.tools.spec import ToolContext
+from gateway.presets.team_house import load_presets
+from gateway.prices.source_check import source_problems
+from gateway.prices.source_house import source_house
 from gateway.problems import SettingsError
-from gateway.settings import Settings, load
-from gateway.source_check import source_problems
-from gateway.source_house import source_house
-from gateway.team_house import load_presets
+from gateway.settings.settings import Settings, load
 from gateway.toolbox import Equipment, toolbox
 from tests.vendors import Watch
 

@@ -19,10 +19,10 @@ from agent_core.tools.mcp_process import Command
 from agent_core.tools.mcp_transport import MOST_BYTES, Url
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolFailure
-from gateway.mcp_house import McpHouse, join_known
-from gateway.mcp_known import FILE
-from gateway.settings import Settings
-from gateway.team_house import load_presets
+from gateway.mcp.house import McpHouse, join_known
+from gateway.mcp.known import FILE
+from gateway.presets.team_house import load_presets
+from gateway.settings.settings import Settings
 from gateway.toolbox import toolbox
 from tests.house import until
 from tests.unit.agent_core.outside_desk import answer, context, named, whole

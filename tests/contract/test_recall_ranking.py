@@ -12,8 +12,8 @@ from agent_core.memory.found import find_memories, find_rows
 from agent_core.memory.question import looked_up, question
 from agent_core.storage.recall_index import SAID, Said, add_memory, add_rows
 from agent_core.storage.search import postings
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.databases import create_database
 
 NOW = dt.datetime(2026, 11, 30, tzinfo=dt.UTC)

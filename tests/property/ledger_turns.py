@@ -18,8 +18,8 @@ from agent_core.ports import Need
 from agent_core.storage import ledger
 from agent_core.storage.ledger import Hold, PotRow
 from agent_core.types import Usage
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 
 NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 USD, TOKENS = 1_000, 400

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from sqlalchemy import Connection, text
 
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.databases import create_database
 from tests.property.ledger_turns import SESSIONS, TURNS, Runtime, Step, check, ended
 

@@ -11,11 +11,11 @@ from hypothesis import strategies as st
 
 from channels.errors import FloodLimited, Refused, Unreachable
 from channels.types import Address
-from gateway.db import Database
-from gateway.draft import Draft
-from gateway.outbox import REPLY, put
-from gateway.schema import open_database
-from gateway.sender import Sender
+from gateway.outbound.draft import Draft
+from gateway.outbound.outbox import REPLY, put
+from gateway.outbound.sender import Sender
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.house import Watch, until
 from tests.loopback import Loopback
 

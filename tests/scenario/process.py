@@ -13,7 +13,7 @@ from typing import Any
 from sqlalchemy import Engine, Row, create_engine, text
 from sqlalchemy.pool import NullPool
 
-from gateway.db import url_of
+from gateway.storage.db import url_of
 from tests.twins.twin import Changes
 
 ROOT = Path(__file__).parents[2]

@@ -19,7 +19,7 @@ from pathlib import Path
 from sqlalchemy import Connection, create_engine
 
 from agent_core.memory.bm25 import Weights
-from gateway.schema import prepare
+from gateway.storage.schema import prepare
 from tests.bench.recall.crowd import add_crowd
 from tests.bench.recall.measure import Figures, figures, fill, look_up, placed, times
 from tests.bench.recall.sets import Corpus, chinese, locomo

@@ -6,7 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 from channels.types import Inbound
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.contract.rigs.base import Rig
 from tests.harness import agent, team
 from tests.house import House, Watch, settings

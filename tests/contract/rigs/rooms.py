@@ -17,7 +17,7 @@ from channels.slack.config import SlackConfig
 from channels.telegram.channel import TelegramChannel
 from channels.telegram.config import TelegramConfig
 from channels.types import Address
-from gateway.seen import Known
+from gateway.inbound.seen import Known
 from tests.contract.rigs.base import Rig, Shown
 from tests.contract.rigs.discord import OTHER as DISCORD_OTHER
 from tests.contract.rigs.discord import DiscordRig

@@ -5,7 +5,7 @@ from typing import Literal
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, Toolbox, agent, team
 
 TABLE = "代码 | 名称 | 持股\nGOOG | Google | 10"

@@ -12,7 +12,7 @@ from agent_core.storage.memories import NewMemory
 from agent_core.storage.recall_index import index_new_rows
 from agent_core.storage.statements import append_rows, ensure_session, last_seq, open_turn
 from agent_core.types import Message, NewRow, RowKind, Text
-from gateway.db import Database
+from gateway.storage.db import Database
 
 NOW = dt.datetime(2026, 11, 30, 12, tzinfo=dt.UTC)
 ALICE, BOB = "telegram:1", "telegram:2"

@@ -13,7 +13,7 @@ from agent_core.runtime.accept import REPAIR, known_to
 from agent_core.runtime.internal import INTERNAL
 from agent_core.runtime.team import Grounding, OutputContract
 from agent_core.types import ToolResult, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, delegate, message, post, team
 from tests.house import on_sqlite
 

@@ -12,7 +12,7 @@ from agent_core.ports import Need
 from agent_core.storage import ledger
 from agent_core.storage.ledger import Hold, PotRow
 from agent_core.types import Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 
 pytestmark = pytest.mark.statements
 

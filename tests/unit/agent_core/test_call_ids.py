@@ -4,7 +4,7 @@ import pytest
 
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.types import RowKind, ToolResult
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, delegate, team
 
 pytestmark = pytest.mark.parametrize("database_url", ["sqlite"], indirect=True)

@@ -11,7 +11,7 @@ from agent_core.events import Compacted
 from agent_core.models.scripted import INFO, Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.types import Message, RowKind, ToolResult
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, team
 from tests.unit.agent_core.transcript import Transcript
 

@@ -11,7 +11,7 @@ from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.runtime.team import Agent, Policy, Status, Team
 from agent_core.types import RowKind, ToolResult, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, delegate, team
 
 FALLBACK = Policy("fallback_to_direct_tools", fallback_tools=("echo",))

@@ -24,7 +24,7 @@ from agent_core.models.fallback import FallbackModel
 from agent_core.models.scripted import INFO, Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.types import RowKind
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, delegate, message, post, team
 from tests.house import Watch, on_sqlite
 from tests.unit.agent_core.test_workspace import SUMMARY, texts

@@ -22,7 +22,7 @@ from agent_core.runtime.flow import (
 from agent_core.runtime.planned import call_id
 from agent_core.runtime.team import Policy, Status
 from agent_core.types import RowKind, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call
 from tests.house import on_sqlite
 from tests.unit.agent_core.flow_desk import (

@@ -12,7 +12,7 @@ from agent_core.runtime.run import Person
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.types import RowKind, ToolResult, ToolUse
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import ALICE, Desk, Toolbox, agent, call, delegate, message, post, team
 from tests.house import House, on_sqlite
 from tests.unit.agent_core.transcript import Transcript

@@ -15,7 +15,7 @@ from agent_core.runtime.attempt import LAST_WORD
 from agent_core.runtime.brief import CUT_CONTEXT, CUT_REST, fitted
 from agent_core.runtime.team import OutputContract, Policy, Status
 from agent_core.types import ToolResult, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, delegate, team
 from tests.house import House, on_sqlite
 from tests.unit.agent_core.test_accept import reported

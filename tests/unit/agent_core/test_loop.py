@@ -9,7 +9,7 @@ from agent_core.errors import ModelAuthRefused, ModelOverloaded
 from agent_core.events import Steered, StreamReset, TextDelta, ToolFinished, ToolStarted, TurnEnded
 from agent_core.models.scripted import Answer
 from agent_core.types import Context, RowKind, ToolResult, ToolUse, TurnStatus, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, begin_next, call, message, post, team
 
 U, A, I, R = RowKind.USER, RowKind.ASSISTANT, RowKind.INTENT, RowKind.RESULT  # noqa: E741

@@ -8,7 +8,7 @@ from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.runtime.expect import Require
 from agent_core.types import RowKind, Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, message, post, team
 from tests.house import on_sqlite
 from tests.outages import DyingDatabase, Killed

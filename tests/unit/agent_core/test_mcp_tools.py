@@ -16,7 +16,7 @@ from agent_core.tools.mcp_names import LONGEST, foreign_name, server_of
 from agent_core.tools.mcp_schema import MOST_CHARS
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolFailure, ToolSpec
-from gateway.db import Database
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
 from tests.harness import Desk, agent, team
 from tests.house import on_sqlite

@@ -11,7 +11,7 @@ from agent_core.memory import dedup
 from agent_core.memory.dedup import alike, jaccard, offer
 from agent_core.storage import memories
 from agent_core.storage.memories import Memory, NewMemory
-from gateway.db import Database
+from gateway.storage.db import Database
 
 NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)
 LATER = NOW + dt.timedelta(minutes=5)

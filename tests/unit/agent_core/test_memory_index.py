@@ -16,7 +16,7 @@ from agent_core.storage.sessions import fork
 from agent_core.storage.statements import append_rows, ensure_session
 from agent_core.storage.tables_recall import RecallDoc, RecallGroup, RecallSpace
 from agent_core.types import NewRow, RowKind, ToolResult, assistant, user
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.unit.agent_core.recall_desk import ALICE, BOB, NOW, PRIVATE, remember, say
 
 pytestmark = pytest.mark.statements

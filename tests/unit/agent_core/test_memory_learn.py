@@ -16,7 +16,7 @@ from agent_core.storage.memories import MARKER, Memory
 from agent_core.storage.pending import Job
 from agent_core.storage.statements import ensure_session
 from agent_core.types import Row
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.unit.agent_core.transcript import Transcript
 
 NOW = dt.datetime(2026, 1, 5, 12, tzinfo=dt.UTC)

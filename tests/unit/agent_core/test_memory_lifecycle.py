@@ -8,7 +8,7 @@ import pytest
 from agent_core.memory.lifecycle import CAPS, HALF_LIVES, LASTS, clean_up, decay, enforce_cap
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
-from gateway.db import Database
+from gateway.storage.db import Database
 
 NOW = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
 

@@ -12,7 +12,7 @@ from agent_core.memory.recall import Profile, view_id
 from agent_core.storage import memories
 from agent_core.storage.sessions import add_checkpoint
 from agent_core.types import Checkpoint
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.unit.agent_core.recall_desk import ALICE, BOB, NOW, recall, remember, say
 
 pytestmark = pytest.mark.statements

@@ -18,7 +18,7 @@ from agent_core.runtime.remarks import doubts
 from agent_core.runtime.run import Ended
 from agent_core.runtime.team import NextAction, OutputContract, Policy, Status
 from agent_core.types import ToolResult, Usage, assistant
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import TOOLS, House, on_sqlite, until
 

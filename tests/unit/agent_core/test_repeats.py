@@ -5,8 +5,8 @@ from agent_core.events import ToolFinished, ToolStarted
 from agent_core.models.scripted import Answer
 from agent_core.runtime.repeats import key_of
 from agent_core.types import ToolUse
-from gateway.archive import SessionArchive
-from gateway.db import Database
+from gateway.memory.archive import SessionArchive
+from gateway.storage.db import Database
 from tests.harness import ALICE, call
 from tests.house import on_sqlite
 from tests.unit.agent_core.guard_desk import GuardTools, guard_desk, guard_team

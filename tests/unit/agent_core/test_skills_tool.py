@@ -11,8 +11,8 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.skills import INPUT_CHARS, skill_tools
 from agent_core.tools.spec import ToolContext, ToolFailure
 from gateway.clock import SystemClock
-from gateway.own_skills import OwnSkills
-from gateway.skill_house import SkillHouse
+from gateway.recipes.own_skills import OwnSkills
+from gateway.recipes.skill_house import SkillHouse
 
 REGISTRY = Registry(skill_tools(SkillHouse()))
 

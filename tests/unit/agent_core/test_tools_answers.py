@@ -12,7 +12,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.tools.calendar import calendar_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.market import market_tools
-from gateway.mcp_tiers import TIERS
+from gateway.mcp.tiers import TIERS
 from gateway.toolbox import toolbox
 from tests.unit.agent_core.made_prices import run
 from tests.unit.agent_core.test_tools_figures import CALLS, tools

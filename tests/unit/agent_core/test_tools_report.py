@@ -24,7 +24,7 @@ from agent_core.runtime.grounding import sources, ungrounded
 from agent_core.tools import notices
 from agent_core.tools.report import Answer, Shelf, report_tools
 from agent_core.tools.spec import ToolFailure, ToolOutput, ToolSpec
-from gateway.grounds import invented
+from gateway.turns.grounds import invented
 from tests.unit.agent_core.made_bars import bars_of
 from tests.unit.agent_core.made_prices import MadeSource, weekdays
 from tests.unit.agent_core.report_desk import Book, Books, context, one_worker

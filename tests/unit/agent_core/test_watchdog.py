@@ -13,7 +13,7 @@ from agent_core.runtime.watchdog import MARGIN, Stalled
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.types import RowKind, TurnStatus
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, Toolbox, agent, call, delegate, message, post, team
 from tests.house import on_sqlite
 

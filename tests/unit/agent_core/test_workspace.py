@@ -6,7 +6,7 @@ from agent_core.models.scripted import INFO, Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.runtime.workspace import EMPTY, LEDGER_CHARS, LEDGER_LINES, kept, ledger, state
 from agent_core.types import Context
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, call, team
 from tests.house import on_sqlite
 from tests.unit.agent_core.transcript import Transcript

@@ -6,7 +6,7 @@ from channels.slack.forms import form_of, value_of
 from channels.telegram.render import keyboard
 from channels.types import Button, Field, Form
 from channels.web.wire import button_json
-from gateway.draft import Draft, body_of, button_of
+from gateway.outbound.draft import Draft, body_of, button_of
 from tests.harness import place
 
 FILL = Button(

@@ -5,7 +5,7 @@ from typing import Any
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, team
 from tests.house import House
 

@@ -4,10 +4,10 @@ from typing import Any
 
 from agent_core.models.scripted import Answer
 from agent_core.tools.registry import Registry
-from gateway.db import Database
-from gateway.orders import OrderDesk
-from gateway.orders_house import order_house
-from gateway.orders_keeper import OrderKeeper
+from gateway.storage.db import Database
+from gateway.trading.house import order_house
+from gateway.trading.keeper import OrderKeeper
+from gateway.trading.orders import OrderDesk
 from tests.harness import Toolbox, agent, call, team
 from tests.house import House, Watch
 from tests.unit.gateway.trading import SOURCES, desk

@@ -7,11 +7,11 @@ from agent_core.ports import ModelRequest
 from agent_core.tools.registry import Registry
 from agent_core.tools.skills import skill_tools
 from agent_core.types import Context
-from gateway.db import Database
-from gateway.own_skills import OwnSkills
-from gateway.recipes import Recipes
-from gateway.skill_house import SkillHouse
-from gateway.template_house import TemplateHouse
+from gateway.recipes.own_skills import OwnSkills
+from gateway.recipes.recipes import Recipes
+from gateway.recipes.skill_house import SkillHouse
+from gateway.recipes.template_house import TemplateHouse
+from gateway.storage.db import Database
 from tests.harness import Toolbox, agent, team
 from tests.house import House
 

@@ -7,7 +7,7 @@ from sqlalchemy import Connection
 
 from agent_core.storage import memories, upkeep
 from agent_core.storage.memories import NewMemory
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import ALICE
 from tests.house import START
 

@@ -5,9 +5,17 @@ import re
 
 import pytest
 
-from gateway.access import PAIRING_HOURS, UnknownCode, Verdict, approve, judge, people, revoke
-from gateway.db import Database
-from gateway.settings_access import Access
+from gateway.people.access import (
+    PAIRING_HOURS,
+    UnknownCode,
+    Verdict,
+    approve,
+    judge,
+    people,
+    revoke,
+)
+from gateway.settings.access import Access
+from gateway.storage.db import Database
 from tests.house import on_sqlite
 
 pytestmark = pytest.mark.statements

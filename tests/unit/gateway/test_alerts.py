@@ -8,12 +8,12 @@ import pytest
 from agent_core.book import Alert, Event
 from agent_core.storage import alerts as rows
 from channels.types import Address
-from gateway import access
-from gateway.alerts import MAX_OPEN
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
-from gateway.seen import SeenPlaces
-from gateway.web_host import _history
+from gateway.alerts.alerts import MAX_OPEN
+from gateway.http.web_host import _history
+from gateway.inbound.seen import SeenPlaces
+from gateway.people import access
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.house import START, House, Watch, on_sqlite, settings, until
 from tests.unit.gateway.watching import FRIDAY, Ticker, watching
 

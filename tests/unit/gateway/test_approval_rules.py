@@ -10,8 +10,8 @@ from agent_core.approvals import Condition, Rule
 from agent_core.models.scripted import Answer
 from agent_core.runtime.team import Agent, Team
 from channels.types import Kind
-from gateway.db import Database
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import House, settings
 from tests.unit.gateway.asking import PAY, house, question, results, settled, status

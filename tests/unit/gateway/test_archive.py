@@ -16,11 +16,11 @@ from agent_core.tools.archive import RESTORE, archive_tools
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput
 from agent_core.types import Checkpoint, Message, NewRow, RowKind, ToolUse, assistant, user
 from channels.types import Address
-from gateway import conversation
-from gateway.archive import SessionArchive
 from gateway.clock import SystemClock
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.inbound import conversation
+from gateway.memory.archive import SessionArchive
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.harness import ALICE, BOB
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.test_cli import Command, swarmgate

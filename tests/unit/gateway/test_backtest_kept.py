@@ -15,8 +15,8 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
 from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.spec import ToolContext
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.harness import agent, call, team
 from tests.house import START, House, Watch, on_sqlite, until
 

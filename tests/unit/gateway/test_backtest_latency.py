@@ -12,7 +12,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.finance.strategies import Name
 from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.spec import ToolContext, ToolOutput
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import House, Watch, on_sqlite
 
 pytestmark = pytest.mark.slow

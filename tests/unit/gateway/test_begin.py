@@ -8,9 +8,9 @@ from sqlalchemy import text
 from agent_core.storage.statements import load_rows
 from agent_core.types import Context, RowKind, Text
 from channels.types import Attachment
-from gateway import conversation, inbox
-from gateway.db import Database
 from gateway.engine.begin import Chosen, Place, begin, first_row, stop_asked
+from gateway.inbound import conversation, inbox
+from gateway.storage.db import Database
 from tests.harness import begin_next, message, place, post
 from tests.house import on_sqlite
 

@@ -109,10 +109,10 @@ def test_users_are_listed_and_shut_out(swarmgate: Command):
 def test_a_pairing_code_lets_its_person_in(swarmgate: Command):
     import datetime as dt
 
-    from gateway.access import judge
     from gateway.cli.admin import transact
-    from gateway.settings import load
-    from gateway.settings_access import Access
+    from gateway.people.access import judge
+    from gateway.settings.access import Access
+    from gateway.settings.settings import load
 
     now = dt.datetime.now(dt.UTC)
     settings = load(None, {})

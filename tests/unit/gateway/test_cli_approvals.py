@@ -13,10 +13,10 @@ from agent_core.runtime.team import Team
 from channels.terminal.channel import TerminalChannel
 from gateway.cli.engine_line import ask
 from gateway.control import ControlServer
-from gateway.db import Database
-from gateway.local_decisions import LocalDesk, listing
-from gateway.question_asking import APPROVAL_VALID
-from gateway.schema import open_database
+from gateway.questions.asking import APPROVAL_VALID
+from gateway.questions.local_decisions import LocalDesk, listing
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.harness import agent, team
 from tests.house import START, House, Watch, until
 from tests.unit.gateway.asking import CHOICE, PAY, house, question, results, settled, status

@@ -10,7 +10,7 @@ from sqlalchemy import Connection
 from agent_core.storage.statements import add_usage, ensure_session, open_turn
 from agent_core.types import Usage
 from gateway.cli.admin import transact
-from gateway.settings import load
+from gateway.settings.settings import load
 from tests.unit.gateway.test_cli import Command, swarmgate
 
 __all__ = ["swarmgate"]

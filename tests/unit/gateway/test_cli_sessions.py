@@ -10,11 +10,11 @@ import pytest
 from agent_core.models.scripted import Answer
 from channels.errors import Gone
 from channels.terminal.channel import TerminalChannel
-from gateway import parked
 from gateway.cli.engine_line import ask
 from gateway.control import ControlServer
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.outbound import parked
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.harness import agent, call, delegate, team
 from tests.house import House, on_sqlite
 from tests.loopback import Loopback

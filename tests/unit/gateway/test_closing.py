@@ -2,7 +2,7 @@
 
 from channels.errors import ChannelError, FloodLimited
 from channels.types import Address
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import House, on_sqlite
 from tests.loopback import Loopback
 

@@ -6,9 +6,9 @@ import pytest
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.commands import MENU
-from gateway.db import Database
-from gateway.router import COMMANDS
+from gateway.commands.commands import MENU
+from gateway.inbound.router import COMMANDS
+from gateway.storage.db import Database
 from tests.house import House, on_sqlite, settings, until
 
 pytestmark = on_sqlite

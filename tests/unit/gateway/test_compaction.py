@@ -8,7 +8,7 @@ from agent_core.models.scripted import INFO, Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.storage.statements import load_rows
 from agent_core.types import Context, Message
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import House, on_sqlite
 

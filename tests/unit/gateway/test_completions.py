@@ -1,8 +1,8 @@
 """What is offered for /resume while a person types: their own sessions of that place, and nobody else's."""
 
 from channels.types import Address, Author
-from gateway.completions import OFFERED, Completions
-from gateway.db import Database
+from gateway.commands.completions import OFFERED, Completions
+from gateway.storage.db import Database
 from tests.house import House, on_sqlite, settings
 
 GROUP = {"chat": "-5", "private": False}

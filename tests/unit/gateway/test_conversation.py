@@ -7,9 +7,9 @@ import pytest
 from sqlalchemy import text
 
 from channels.types import Address
-from gateway import conversation
-from gateway.conversation import Lane
-from gateway.db import Database
+from gateway.inbound import conversation
+from gateway.inbound.conversation import Lane
+from gateway.storage.db import Database
 from tests.house import on_sqlite
 
 pytestmark = pytest.mark.statements

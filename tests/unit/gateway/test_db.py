@@ -5,7 +5,7 @@ import asyncio
 import pytest
 from sqlalchemy import Connection, text
 
-from gateway.db import Database, DatabaseError, connect
+from gateway.storage.db import Database, DatabaseError, connect
 
 pytestmark = pytest.mark.statements
 
@@ -79,7 +79,7 @@ async def test_the_engine_role_is_free_again_after_close(database_url: str) -> N
 def test_an_unknown_kind_of_database_is_refused_with_the_cure() -> None:
     from pathlib import Path
 
-    from gateway.db import url_of
+    from gateway.storage.db import url_of
 
     with pytest.raises(DatabaseError, match="use postgresql"):
         url_of("mysql://host/db", Path())

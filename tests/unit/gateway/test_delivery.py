@@ -23,7 +23,7 @@ from agent_core.events import (
 from agent_core.runtime.team import Progress
 from agent_core.types import TurnStatus, Usage
 from channels.types import Address, Button, Preview, Step
-from gateway.delivery import Delivery
+from gateway.outbound.delivery import Delivery
 from tests.loopback import Loopback, LoopbackStream
 
 STOP = Button("Stop", "stop:1", "danger")

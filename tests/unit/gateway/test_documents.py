@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.documents import clip, is_text, quoted, read
+from gateway.inbound.documents import clip, is_text, quoted, read
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,7 @@ from agent_core.ports import ModelRequest
 from agent_core.runtime.flow import Branch, Input, Parallel, Step
 from agent_core.runtime.planned import call_id
 from agent_core.runtime.team import Policy, Status, Team
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Desk, agent, begin_next, call, message, post
 from tests.house import House, on_sqlite, until
 from tests.outages import DyingDatabase, Killed

@@ -9,11 +9,11 @@ from agent_core.ports import ModelRequest
 from agent_core.types import Context
 from channels.mention import MentionPolicy
 from channels.types import Address, Author, Inbound
-from gateway.db import Database
-from gateway.rate import GROUP_FACTOR, Allowance, Rates
-from gateway.seen import Known
-from gateway.settings_groups import Groups
-from gateway.team_house import LITE, LITE_TOOLS, TeamHouse
+from gateway.inbound.seen import Known
+from gateway.people.rate import GROUP_FACTOR, Allowance, Rates
+from gateway.presets.team_house import LITE, LITE_TOOLS, TeamHouse
+from gateway.settings.groups import Groups
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
 from swarm_presets.loader import PresetSet
 from tests.harness import agent, team

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from channels.types import Kind, Outbound
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import House, on_sqlite, settings
 from tests.loopback import Loopback
 

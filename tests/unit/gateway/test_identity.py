@@ -3,7 +3,7 @@
 import pytest
 
 from channels.types import Address, Author
-from gateway.identity import language_of, person_id
+from gateway.people.identity import language_of, person_id
 
 
 def test_a_person_is_a_stable_id_and_never_a_name() -> None:

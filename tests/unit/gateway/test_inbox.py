@@ -9,9 +9,9 @@ import pytest
 from sqlalchemy import Connection
 
 from channels.types import Address, Attachment, Author, Inbound, Kind
-from gateway import conversation, inbox
-from gateway.db import Database
-from gateway.tables import InboxStatus
+from gateway.inbound import conversation, inbox
+from gateway.storage.db import Database
+from gateway.storage.tables import InboxStatus
 from tests.harness import begin_next, message, place, post
 from tests.house import on_sqlite
 

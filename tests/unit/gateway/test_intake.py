@@ -7,10 +7,10 @@ import pytest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from channels.types import Address, Author, Inbound
-from gateway import access
-from gateway.access import approve, revoke
-from gateway.db import Database
-from gateway.intake import MAX_CHARS
+from gateway.inbound.intake import MAX_CHARS
+from gateway.people import access
+from gateway.people.access import approve, revoke
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import START, House, Watch, on_sqlite, settings, until
 

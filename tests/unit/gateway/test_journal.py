@@ -19,13 +19,13 @@ from agent_core.types import (
     assistant,
     user,
 )
-from gateway import inbox
-from gateway.conversation import raise_epoch
-from gateway.db import Database
-from gateway.draft import Draft
 from gateway.engine.fence import PATIENCE_S, Fence
 from gateway.engine.journal import TurnJournal
-from gateway.outbox import REPLY
+from gateway.inbound import inbox
+from gateway.inbound.conversation import raise_epoch
+from gateway.outbound.draft import Draft
+from gateway.outbound.outbox import REPLY
+from gateway.storage.db import Database
 from tests.harness import ALICE, Desk, agent, begin_next, call, message, place, post, team
 from tests.house import Watch, on_sqlite
 from tests.outages import FlakyDatabase, Outcome

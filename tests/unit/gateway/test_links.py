@@ -5,9 +5,9 @@ from sqlalchemy import Connection
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from channels.types import Inbound, Kind
-from gateway import links
-from gateway.db import Database
-from gateway.identity import principal_of
+from gateway.people import links
+from gateway.people.identity import principal_of
+from gateway.storage.db import Database
 from tests.harness import agent, team
 from tests.house import House, on_sqlite, until
 

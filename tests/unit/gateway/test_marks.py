@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable
 from agent_core.errors import ModelAuthRefused
 from agent_core.models.scripted import Answer, ScriptedModel
 from channels.types import Address
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import House, on_sqlite, until
 from tests.unit.gateway.media_house import Files, media_house
 

@@ -9,7 +9,7 @@ from agent_core.tools.mcp import Offer, Trust, foreign_specs
 from agent_core.tools.mcp_names import prefix_of
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolFailure
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Toolbox, agent, call, team
 from tests.house import on_sqlite
 from tests.unit.gateway.asking import house, question, results, settled

@@ -13,13 +13,13 @@ from mcp.types import CallToolResult, ElicitResult, TextContent, Tool
 
 from agent_core.tools.spec import Artifact, Preview, ToolContext, ToolFailure, ToolOutput, tool
 from gateway.clock import SystemClock
-from gateway.mcp_consent import VALID_S, Asker
-from gateway.mcp_http import VARIABLE, guarded, token_of
-from gateway.mcp_serve import Wanted, allowed
-from gateway.mcp_server import ToolServer
-from gateway.mcp_tiers import TIERS, offered
+from gateway.mcp.consent import VALID_S, Asker
+from gateway.mcp.http import VARIABLE, guarded, token_of
+from gateway.mcp.serve import Wanted, allowed
+from gateway.mcp.server import ToolServer
+from gateway.mcp.tiers import TIERS, offered
 from gateway.problems import OperatorError
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
 from gateway.toolbox import toolbox
 from tests.house import Watch
 

@@ -12,9 +12,9 @@ from agent_core.runtime.pictures import MOST
 from agent_core.types import Image, Message, Text
 from channels.errors import Unreachable
 from channels.types import Attachment
-from gateway.albums import QUIET_S
-from gateway.db import Database
-from gateway.media import MAX_BYTES, MAX_FILES
+from gateway.inbound.albums import QUIET_S
+from gateway.inbound.media import MAX_BYTES, MAX_FILES
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import House, on_sqlite, settings, until
 from tests.unit.gateway.media_house import Ears, blind, drawn, media_house

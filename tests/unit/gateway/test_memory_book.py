@@ -8,10 +8,10 @@ import pytest
 from sqlalchemy import Connection
 
 from agent_core.storage import upkeep
-from gateway import memory_book
-from gateway.db import Database
-from gateway.memory_book import FORMAT, KINDS, Unreadable, dumped, export, load
-from gateway.texts import say
+from gateway.memory import book as memory_book
+from gateway.memory.book import FORMAT, KINDS, Unreadable, dumped, export, load
+from gateway.storage.db import Database
+from gateway.texts.texts import say
 from tests.harness import ALICE, BOB
 from tests.house import START
 from tests.unit.gateway.remembering import put

@@ -9,9 +9,9 @@ from agent_core.storage.pending import Job
 from agent_core.storage.recall_index import behind, index_new_rows
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.traces import Noted, add_traces
-from gateway.db import Database
-from gateway.memory_check import MOST_CHARS, REQUESTS, Finding, report
-from gateway.settings import Memory
+from gateway.memory.check import MOST_CHARS, REQUESTS, Finding, report
+from gateway.settings.settings import Memory
+from gateway.storage.db import Database
 from tests.harness import ALICE
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.remembering import put

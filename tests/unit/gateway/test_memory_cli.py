@@ -11,8 +11,8 @@ import pytest
 from sqlalchemy import Connection
 
 from agent_core.storage import upkeep
-from gateway.db import Database
-from gateway.schema import open_database
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.harness import ALICE, BOB
 from tests.house import START, House
 from tests.unit.gateway.remembering import put

@@ -6,8 +6,8 @@ import pytest
 from sqlalchemy import Connection
 
 from agent_core.storage import upkeep
-from gateway import memory_signals
-from gateway.db import Database
+from gateway.memory import signals as memory_signals
+from gateway.storage.db import Database
 from tests.harness import ALICE, BOB
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.remembering import remember

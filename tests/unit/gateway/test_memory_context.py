@@ -7,8 +7,8 @@ from agent_core.book import Holding, Profile
 from agent_core.memory.recall import OwnRecall
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 
 __all__ = ["database_url", "db", "postgres_server"]

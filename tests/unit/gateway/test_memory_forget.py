@@ -17,11 +17,12 @@ from agent_core.storage.sessions import add_checkpoint
 from agent_core.storage.statements import add_blob, blob_id, load_rows
 from agent_core.storage.tables_memory import Alert, EventRow, Holding, Profile, ReportNote
 from agent_core.types import Checkpoint
-from gateway import forget, links
-from gateway.commands_forget import MINUTES
-from gateway.db import Database
-from gateway.history import where_of
-from gateway.tables_tasks import TaskRow
+from gateway.commands.forget import MINUTES
+from gateway.memory import forget
+from gateway.memory.history import where_of
+from gateway.people import links
+from gateway.storage.db import Database
+from gateway.storage.tables_tasks import TaskRow
 from tests.harness import ALICE, BOB, agent, call, delegate, team
 from tests.house import START, House, on_sqlite, until
 from tests.unit.gateway.remembering import put

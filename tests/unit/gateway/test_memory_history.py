@@ -12,10 +12,10 @@ from agent_core.storage.sessions import add_checkpoint
 from agent_core.tools.history import NOTHING, PastRow, history_tools
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput
 from agent_core.types import Checkpoint
-from gateway import links
-from gateway.archive import SessionArchive
-from gateway.db import Database
-from gateway.history import OwnHistory, scope_of_turn
+from gateway.memory.archive import SessionArchive
+from gateway.memory.history import OwnHistory, scope_of_turn
+from gateway.people import links
+from gateway.storage.db import Database
 from tests.harness import ALICE, BOB
 from tests.house import START, House, Watch, on_sqlite
 from tests.unit.gateway.remembering import remember

@@ -24,15 +24,15 @@ from agent_core.tools.notes import notes_tools
 from agent_core.tools.spec import ToolContext, ToolFailure
 from agent_core.tools.tasks import task_tools
 from agent_core.types import Message, ToolResult, encode
-from gateway.archive import SessionArchive
-from gateway.commands import MENU
-from gateway.db import Database
-from gateway.history import OwnHistory, scope_of_turn
-from gateway.notes import SessionNotes
-from gateway.portfolio import StoredPortfolio
+from gateway.commands.commands import MENU
+from gateway.memory.archive import SessionArchive
+from gateway.memory.history import OwnHistory, scope_of_turn
+from gateway.memory.notes import SessionNotes
 from gateway.redact import Redactor
-from gateway.tables_tasks import TaskRow
+from gateway.storage.db import Database
+from gateway.storage.tables_tasks import TaskRow
 from gateway.toolbox import toolbox
+from gateway.trading.portfolio import StoredPortfolio
 from tests.harness import ALICE, BOB, agent, call, delegate, team
 from tests.house import START, House, on_sqlite, settings
 from tests.unit.gateway.remembering import put

@@ -8,9 +8,9 @@ from agent_core.ports import ModelRequest
 from agent_core.storage import pending
 from agent_core.storage.pending import Job
 from agent_core.types import Checkpoint
-from gateway.db import Database
-from gateway.learning import ATTEMPTS, IDLE_S
-from gateway.learning_jobs import condensed, material_of
+from gateway.memory.learning import ATTEMPTS, IDLE_S
+from gateway.memory.learning_jobs import condensed, material_of
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import House, until
 

@@ -8,7 +8,7 @@ from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.tools.notes import A_TURN, TEXT_CHARS, notes_tools
 from agent_core.tools.registry import Registry
 from agent_core.types import ToolResult
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, team
 from tests.house import House
 

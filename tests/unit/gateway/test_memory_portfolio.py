@@ -15,8 +15,8 @@ from agent_core.book import (
     Seen,
 )
 from agent_core.storage.tables_memory import MemoryRow
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 
 pytestmark = pytest.mark.statements

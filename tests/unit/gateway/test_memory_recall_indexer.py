@@ -12,11 +12,11 @@ from agent_core.storage.recall_index import behind
 from agent_core.storage.statements import append_rows, last_seq, open_turn
 from agent_core.types import NewRow, RowKind, assistant, user
 from channels.types import Address
-from gateway import conversation
-from gateway.db import Database
 from gateway.engine.begin import Begun
-from gateway.recall_indexer import SILENT_S, TURNS, RecallIndexer
-from gateway.tables import Inbox, InboxStatus
+from gateway.inbound import conversation
+from gateway.memory.recall_indexer import SILENT_S, TURNS, RecallIndexer
+from gateway.storage.db import Database
+from gateway.storage.tables import Inbox, InboxStatus
 
 NOW = dt.datetime(2026, 11, 30, 12, tzinfo=dt.UTC)
 ALICE = "telegram:1"

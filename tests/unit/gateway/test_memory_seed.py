@@ -7,7 +7,7 @@ from agent_core.storage import memories, pending
 from agent_core.storage.memories import NewMemory
 from agent_core.storage.pending import Job
 from agent_core.types import Context, Message, Text
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import House, until
 

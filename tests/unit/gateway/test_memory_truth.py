@@ -9,9 +9,9 @@ from agent_core.assembly.gather import gather_context
 from agent_core.assembly.truth import REFERENCE, TRUTHS
 from agent_core.book import Event, Holding, Profile, Report
 from agent_core.storage.tables_memory import MemoryRow
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 
 __all__ = ["database_url", "db", "postgres_server"]

@@ -11,12 +11,12 @@ from sqlalchemy import Connection, text
 from agent_core.memory.tiers import digest
 from agent_core.storage import upkeep
 from agent_core.storage.upkeep import Version
-from gateway import memory_signals
-from gateway.db import Database
 from gateway.engine.begin import Chosen, begin
-from gateway.found import Found
-from gateway.settings import Memory
-from gateway.upkeep import EVERY_S, FIRST_S, MemoryUpkeep
+from gateway.memory import signals as memory_signals
+from gateway.memory.upkeep import EVERY_S, FIRST_S, MemoryUpkeep
+from gateway.settings.settings import Memory
+from gateway.storage.db import Database
+from gateway.turns.found import Found
 from tests.harness import ALICE, BOB, PLACE, message, place, post
 from tests.house import Watch, until
 from tests.unit.gateway.remembering import remember

@@ -12,7 +12,7 @@ from agent_core.models.openai import OpenAIModel
 from agent_core.models.replay import ReplayModel
 from gateway.clock import SystemClock
 from gateway.model_house import ModelHouse, UnknownModel
-from gateway.settings_models import Models
+from gateway.settings.models import Models
 
 
 def house(**models: object) -> ModelHouse:

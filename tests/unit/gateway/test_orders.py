@@ -14,10 +14,10 @@ from agent_core.finance.orders import OrderRefused, Permit
 from agent_core.finance.risk_limits import Limits
 from agent_core.storage import orders as rows
 from agent_core.trading import Cash, Report
-from gateway import halt
-from gateway.db import Database
-from gateway.orders import OrderDesk
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading import halt
+from gateway.trading.orders import OrderDesk
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.house import on_sqlite
 from tests.unit.gateway.trading import (

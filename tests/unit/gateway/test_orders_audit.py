@@ -8,8 +8,9 @@ from sqlalchemy import text
 from agent_core.finance.orders import Permit
 from agent_core.storage.orders_audit import Verdict, verify
 from agent_core.trading import Report
-from gateway import forget, halt
-from gateway.db import Database
+from gateway.memory import forget
+from gateway.storage.db import Database
+from gateway.trading import halt
 from tests.databases import database_url, db, postgres_server
 from tests.house import on_sqlite
 from tests.unit.gateway.order_house import house

@@ -16,10 +16,10 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
 from agent_core.storage import orders as rows
 from agent_core.trading import Order, Report
-from gateway import halt
-from gateway.db import Database
-from gateway.orders import OrderDesk
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading import halt
+from gateway.trading.orders import OrderDesk
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.harness import agent, delegate, team
 from tests.house import House, Watch, on_sqlite, until

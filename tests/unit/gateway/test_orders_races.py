@@ -19,12 +19,13 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit
 from agent_core.trading import NewOrder, Order, Report
-from gateway import access, halt
-from gateway.db import Database
-from gateway.orders import OrderDesk
-from gateway.orders_book import Start
-from gateway.portfolio import StoredPortfolio
-from gateway.tables import Person
+from gateway.people import access
+from gateway.storage.db import Database
+from gateway.storage.tables import Person
+from gateway.trading import halt
+from gateway.trading.book import Start
+from gateway.trading.orders import OrderDesk
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.house import on_sqlite, until
 from tests.unit.gateway.order_house import THE_TEAM, house, keeper

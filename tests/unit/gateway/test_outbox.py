@@ -19,11 +19,11 @@ from channels.errors import (
     Unreachable,
 )
 from channels.types import Address, Button
-from gateway.db import Database
-from gateway.draft import Draft, body_of
-from gateway.outbox import REPLY, Receipt, put, visible
-from gateway.sender import BACKOFF, Sender
-from gateway.tables import OutboxStatus
+from gateway.outbound.draft import Draft, body_of
+from gateway.outbound.outbox import REPLY, Receipt, put, visible
+from gateway.outbound.sender import BACKOFF, Sender
+from gateway.storage.db import Database
+from gateway.storage.tables import OutboxStatus
 from tests.harness import ALICE
 from tests.house import Watch, on_sqlite, until
 from tests.loopback import Loopback

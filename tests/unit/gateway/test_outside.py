@@ -15,12 +15,13 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.shell import Shell
 from agent_core.tools.spec import ToolFailure
 from channels.types import Address
-from gateway import conversation, forget
 from gateway.cli.check import findings
-from gateway.db import Database
+from gateway.inbound import conversation
+from gateway.inbound.sent_files import StoredFiles
+from gateway.memory import forget
 from gateway.outside import Outside, outside_of
-from gateway.sent_files import StoredFiles
-from gateway.settings import Settings
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
 from gateway.workspaces import PrivateRooms, Workspaces
 from tests.harness import ALICE, BOB, agent, call, team
 from tests.house import START, House, on_sqlite, settings

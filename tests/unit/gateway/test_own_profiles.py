@@ -9,9 +9,9 @@ from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.tools.profiles import profile_tools
 from agent_core.tools.spec import ToolContext
-from gateway.db import Database
-from gateway.own_profiles import StoredProfiles
-from gateway.portfolio import StoredPortfolio
+from gateway.memory.own_profiles import StoredProfiles
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.harness import ALICE, BOB
 from tests.house import House

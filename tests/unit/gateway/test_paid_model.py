@@ -9,8 +9,8 @@ import pytest
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelInfo, ModelRequest, Need, Price
 from agent_core.types import Usage
-from gateway.db import Database
-from gateway.paid_model import PaidModel
+from gateway.budgets.paid_model import PaidModel
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import House, on_sqlite, settings, until
 

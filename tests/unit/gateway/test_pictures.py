@@ -5,7 +5,7 @@ import io
 import pytest
 from PIL import Image
 
-from gateway.pictures import MAX_BYTES, MAX_EDGE, NoPicture, is_picture, prepare
+from gateway.inbound.pictures import MAX_BYTES, MAX_EDGE, NoPicture, is_picture, prepare
 from tests.unit.gateway.media_house import drawn
 
 

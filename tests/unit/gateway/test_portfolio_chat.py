@@ -9,9 +9,9 @@ from agent_core.book import Holding
 from agent_core.models.scripted import Answer
 from agent_core.storage import orders as rows
 from agent_core.trading import Cash
-from gateway.db import Database
-from gateway.local_decisions import rule
-from gateway.portfolio import StoredPortfolio
+from gateway.questions.local_decisions import rule
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.databases import database_url, db, postgres_server
 from tests.harness import agent, delegate, team
 from tests.house import START, House, on_sqlite

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from sqlalchemy import Connection, text
 
-from gateway.schema import open_database
+from gateway.storage.schema import open_database
 from tests.unit.gateway.test_cli import Command, swarmgate
 from tests.unit.gateway.trading import ALICE, desk, limit, order, place
 

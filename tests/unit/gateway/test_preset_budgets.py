@@ -8,7 +8,7 @@ from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelInfo, Price
 from agent_core.runtime.team import Team
 from agent_core.types import Usage
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, team
 from tests.house import TOOLS, House, on_sqlite, settings
 

@@ -11,8 +11,8 @@ from agent_core.models.replay import Cassette
 from agent_core.ports import FinishedChunk, ModelRequest
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
 from agent_core.types import ToolResult, ToolUse, Usage, assistant
-from gateway.evals import Runner, Verdict, said
-from gateway.settings import Settings
+from gateway.presets.evals import Runner, Verdict, said
+from gateway.settings.settings import Settings
 from swarm_presets.schema_flow import CasePart
 from tests.unit.gateway.test_cli import SHIPPED, Command
 

@@ -1,7 +1,7 @@
 """Operators are told of a preset that an edit broke."""
 
-from gateway.db import Database
-from gateway.preset_news import PresetNews
+from gateway.presets.news import PresetNews
+from gateway.storage.db import Database
 from swarm_presets.problems import Problem
 from tests.house import House, on_sqlite
 

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from gateway.folder_watch import DEBOUNCE_MS, QUIET_MS
-from gateway.preset_watch import PresetWatch
-from gateway.team_house import TeamHouse
+from gateway.presets.folder_watch import DEBOUNCE_MS, QUIET_MS
+from gateway.presets.team_house import TeamHouse
+from gateway.presets.watch import PresetWatch
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import Problem
 

@@ -5,7 +5,7 @@ from sqlalchemy import Connection
 
 from agent_core.models.scripted import Answer
 from channels.types import Attachment, Kind
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import settings
 from tests.unit.gateway.asking import OPEN_QUESTION, PAY, house, question, results, settled, status

@@ -7,7 +7,7 @@ import pytest
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import call
 from tests.house import House, settings
 from tests.unit.gateway.asking import (

@@ -4,7 +4,7 @@ from typing import Any
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import House
 from tests.unit.gateway.asking import PAY, house, question, results, settled, status

@@ -5,7 +5,7 @@ import asyncio
 import pytest
 
 from agent_core.models.scripted import Answer
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.unit.gateway.asking import (
     CHOICE,

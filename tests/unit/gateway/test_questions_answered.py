@@ -20,9 +20,9 @@ from agent_core.ports import Chunk, FinishedChunk, ModelRequest, TextChunk
 from agent_core.types import assistant
 from channels.terminal.channel import TerminalChannel
 from gateway.app import build
-from gateway.eval_seen import seen
-from gateway.evals import _Understudies
-from gateway.settings import Settings
+from gateway.presets.eval_seen import seen
+from gateway.presets.evals import _Understudies
+from gateway.settings.settings import Settings
 from swarm_presets.evals import Seen
 from tests.unit.gateway.question_figures import KINDS, Expected
 

@@ -1,6 +1,6 @@
 """The rate of one person, within a sliding minute."""
 
-from gateway.rate import PEOPLE, Allowance, RateLimit
+from gateway.people.rate import PEOPLE, Allowance, RateLimit
 
 TAKE, TELL, QUIET = Allowance.TAKE, Allowance.TELL, Allowance.QUIET
 

@@ -4,9 +4,9 @@ import re
 from pathlib import Path
 
 from agent_core.models.replay import Cassette
-from gateway.evals import Runner
-from gateway.settings import Settings
-from gateway.team_house import load_presets
+from gateway.presets.evals import Runner
+from gateway.presets.team_house import load_presets
+from gateway.settings.settings import Settings
 from gateway.toolbox import Equipment, toolbox
 from swarm_presets.evals import cases
 from swarm_presets.problems import render

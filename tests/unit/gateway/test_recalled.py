@@ -7,8 +7,8 @@ from agent_core.models.scripted import ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.storage.statements import load_rows
 from agent_core.types import Context, RowKind
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.test_compaction import SMALL, long_chat, talker
 

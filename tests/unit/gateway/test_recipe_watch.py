@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from gateway.recipe_watch import RecipeWatch
-from gateway.recipes import Recipes
+from gateway.recipes.recipes import Recipes
+from gateway.recipes.watch import RecipeWatch
 from tests.unit.gateway.recipe_house import recipes, write
 
 PATIENCE_S = 30.0  # a loaded machine; the wait itself is for an event

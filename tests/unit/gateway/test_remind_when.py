@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from gateway.remind_when import When, parse
+from gateway.schedules.remind_when import When, parse
 
 ZONE = "Europe/Berlin"
 NOW = dt.datetime(2026, 11, 30, 8, 0, tzinfo=dt.UTC)  # 09:00 in Berlin, a Monday

@@ -15,9 +15,9 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.models.scripted import Answer
 from agent_core.tools.decision import decision_tools
 from agent_core.tools.report import Shelf, report_tools
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
-from gateway.portfolio_desk import PortfolioDesk
+from gateway.storage.db import Database
+from gateway.trading.portfolio import StoredPortfolio
+from gateway.trading.portfolio_desk import PortfolioDesk
 from tests.harness import agent, call, team
 from tests.house import START, House, on_sqlite, until
 

@@ -7,8 +7,8 @@ import pytest
 
 from agent_core.ports import ModelRequest
 from agent_core.types import encode
-from gateway.db import Database
-from gateway.recipes import recipes_of
+from gateway.recipes.recipes import recipes_of
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
 from tests.house import House, on_sqlite, settings

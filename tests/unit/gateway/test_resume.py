@@ -8,8 +8,8 @@ import pytest
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.types import RowKind, ToolResult
-from gateway.db import Database
-from gateway.turns import ATTEMPTS
+from gateway.storage.db import Database
+from gateway.turns.turns import ATTEMPTS
 from tests.harness import Desk, agent, begin_next, call, delegate, message, post, team
 from tests.house import House, on_sqlite, until
 from tests.outages import DyingDatabase, Killed

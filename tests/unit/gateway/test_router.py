@@ -3,7 +3,7 @@
 import pytest
 
 from channels.types import Kind
-from gateway.router import AT_ONCE, COMMANDS, IN_LANE, Route, route
+from gateway.inbound.router import AT_ONCE, COMMANDS, IN_LANE, Route, route
 
 
 @pytest.mark.parametrize(

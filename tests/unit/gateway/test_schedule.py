@@ -6,11 +6,12 @@ import datetime as dt
 import pytest
 
 from channels.types import Address
-from gateway import access, schedule
-from gateway.commands_remind import MAX_ACTIVE, MAX_CHARS
-from gateway.db import Database
-from gateway.seen import SeenPlaces
-from gateway.web_host import _history
+from gateway.commands.remind import MAX_ACTIVE, MAX_CHARS
+from gateway.http.web_host import _history
+from gateway.inbound.seen import SeenPlaces
+from gateway.people import access
+from gateway.schedules import schedule
+from gateway.storage.db import Database
 from tests.house import START, House, Watch, on_sqlite, settings, until
 
 pytestmark = pytest.mark.statements

@@ -10,11 +10,12 @@ import pytest
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.runtime.team import Timed
 from agent_core.types import ToolUse
-from gateway import access, schedule
-from gateway.db import Database
-from gateway.schedule_runs import Runs
-from gateway.schedules import runs_of
-from gateway.settings import Settings
+from gateway.people import access
+from gateway.schedules import schedule
+from gateway.schedules.runs import Runs
+from gateway.schedules.schedules import runs_of
+from gateway.settings.settings import Settings
+from gateway.storage.db import Database
 from swarm_presets.loader import PresetSet
 from tests.harness import agent, team
 from tests.house import START, House, Watch, on_sqlite, settings, until

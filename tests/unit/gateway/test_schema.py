@@ -10,8 +10,8 @@ from sqlalchemy import Connection, create_engine, inspect, text
 from sqlmodel import SQLModel
 
 from agent_core.storage.tables_recall import SQLITE_TABLES
-from gateway.db import Database, DatabaseError
-from gateway.schema import HEAD, KNOWN, alembic_config, migrate, open_database
+from gateway.storage.db import Database, DatabaseError
+from gateway.storage.schema import HEAD, KNOWN, alembic_config, migrate, open_database
 
 pytestmark = pytest.mark.statements
 

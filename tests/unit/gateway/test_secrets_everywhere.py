@@ -30,10 +30,10 @@ from agent_core.types import (
 )
 from channels.errors import Gone
 from channels.types import Address, Author, Inbound, Kind
-from gateway.clean_rows import clean_blob, clean_inbound, clean_row
-from gateway.db import Database
 from gateway.redact import MASK, Redactor
-from gateway.schema import open_database
+from gateway.storage.clean_rows import clean_blob, clean_inbound, clean_row
+from gateway.storage.db import Database
+from gateway.storage.schema import open_database
 from tests.harness import ALICE, agent, call, team
 from tests.house import START, House, on_sqlite
 from tests.unit.gateway.test_cli import Command, swarmgate

@@ -9,8 +9,8 @@ from agent_core.storage import sessions as stored
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint
 from channels.types import Address
-from gateway import conversation, sessions
-from gateway.db import Database
+from gateway.inbound import conversation, sessions
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import House, on_sqlite, settings, until
 

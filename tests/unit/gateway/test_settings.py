@@ -11,7 +11,7 @@ import pytest
 from pydantic import BaseModel
 
 from gateway.problems import SettingsError
-from gateway.settings import Settings, load
+from gateway.settings.settings import Settings, load
 
 SCHEDULED = (
     'version: 1\nschedules: [{cron: "0 8 * * *", to: "telegram:7", say: hi, as: "telegram:1"}]\n'
@@ -362,7 +362,7 @@ def test_loading_is_quick(tmp_path: Path):
         "from pydantic import BaseModel, Field, SecretStr, ValidationError, model_validator\n"
         "class Model(BaseModel): pass\n"
         "base = time.process_time() - began; began = time.process_time()\n"
-        "from pathlib import Path; from gateway.settings import load\n"
+        "from pathlib import Path; from gateway.settings.settings import load\n"
         f"load(Path({str(path)!r}), {{}}); print((time.process_time() - began) / base)"
     )
     runs = [

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from gateway.problems import SettingsError
-from gateway.settings import Settings, load
+from gateway.settings.settings import Settings, load
 
 
 def loaded(folder: Path, data: str) -> Settings:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from gateway.problems import OperatorError, SettingsError
-from gateway.settings_edit import edit, flow, put, quoted
+from gateway.settings.edit import edit, flow, put, quoted
 
 ENTRY = {"base_url": "http://127.0.0.1:9/v1", "api_key": quoted("${MINE_KEY:-}")}
 

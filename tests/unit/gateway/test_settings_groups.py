@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from gateway.problems import SettingsError
-from gateway.settings import Settings, load
+from gateway.settings.settings import Settings, load
 
 
 def read(folder: Path, text: str) -> Settings:

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from agent_core.tools.mcp import Offer
-from gateway.mcp_known import FILE, KnownTools
+from gateway.mcp.known import FILE, KnownTools
 from gateway.problems import SettingsError
-from gateway.settings import load
-from gateway.settings_mcp import McpServer, plain
+from gateway.settings.mcp import McpServer, plain
+from gateway.settings.settings import load
 
 OFFERS = [Offer("read", "Reads.", {"type": "object"}, "Read")]
 

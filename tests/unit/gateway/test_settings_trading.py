@@ -7,8 +7,8 @@ from agent_core.finance.broker_paper import PaperBroker
 from agent_core.finance.risk_limits import Limits
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
-from gateway.broker_house import brokers_of
-from gateway.settings_trading import Trading
+from gateway.settings.trading import Trading
+from gateway.trading.broker_house import brokers_of
 from tests.house import Watch, settings
 
 KEYS = {"key": "k", "secret": "s"}

@@ -7,7 +7,7 @@ from pathlib import Path
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolUse
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import on_sqlite, settings, until
 from tests.unit.gateway.asking import results

@@ -12,13 +12,13 @@ from agent_core.finance.sources import allowed
 from agent_core.finance.sources.source import NoData
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolFailure
-from gateway.db import Database
-from gateway.price_cache import PriceCache
-from gateway.retention import Keeper
-from gateway.settings import Settings, load
-from gateway.settings_retention import Retention
-from gateway.source_check import source_problems
-from gateway.source_house import SourceHouse, source_house
+from gateway.memory.retention import Keeper
+from gateway.prices.price_cache import PriceCache
+from gateway.prices.source_check import source_problems
+from gateway.prices.source_house import SourceHouse, source_house
+from gateway.settings.retention import Retention
+from gateway.settings.settings import Settings, load
+from gateway.storage.db import Database
 from gateway.toolbox import Equipment, toolbox
 from tests.house import on_sqlite
 from tests.vendors import Vendor, Watch, html

@@ -7,7 +7,7 @@ from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
 from channels.types import Step
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
 from tests.house import House, on_sqlite, until
 

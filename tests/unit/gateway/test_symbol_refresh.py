@@ -10,8 +10,8 @@ from typer.testing import CliRunner
 
 from agent_core import symbols, symbols_file
 from gateway.cli.main import app
-from gateway.settings import Settings, load
-from gateway.symbol_refresh import Refreshed, listing_sources, refresh, table_of, use_fetched
+from gateway.prices.symbol_refresh import Refreshed, listing_sources, refresh, table_of, use_fetched
+from gateway.settings.settings import Settings, load
 from tests.vendors import Vendor, Watch, html
 
 PATH = "/files/company_tickers_exchange.json"

@@ -8,7 +8,7 @@ from agent_core.ports import FinishedChunk, ModelInfo, ModelRequest, Price
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolOutput, tool
 from agent_core.types import Usage, user
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Toolbox, agent, call, team
 from tests.house import House, on_sqlite, settings
 from tests.unit.gateway.test_tasks import ended, notices

@@ -7,8 +7,8 @@ from typing import Any
 from agent_core.approvals import Rule
 from agent_core.models.scripted import Answer
 from agent_core.types import ToolUse
-from gateway.db import Database
-from gateway.task_desk import QUEUED, RUNNING
+from gateway.storage.db import Database
+from gateway.tasks.desk import QUEUED, RUNNING
 from tests.harness import Desk, agent, call, delegate, message, post, team
 from tests.house import House, on_sqlite, until
 from tests.unit.agent_core.flow_desk import ANSWER, COLLECT, SYMBOL, asked, by_agent, planned

@@ -10,8 +10,8 @@ from agent_core.models.scripted import Answer
 from agent_core.tasks import NewTask
 from agent_core.tools.spec import ToolFailure
 from agent_core.types import ToolResult
-from gateway.db import Database
-from gateway.tasks import ATTEMPTS, RETRY_S
+from gateway.storage.db import Database
+from gateway.tasks.tasks import ATTEMPTS, RETRY_S
 from tests.harness import ALICE, call
 from tests.house import House, on_sqlite, until
 from tests.outages import FlakyDatabase, Outcome

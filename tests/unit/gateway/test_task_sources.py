@@ -10,7 +10,7 @@ from agent_core.finance.sources.ecb import EcbSource
 from agent_core.models.scripted import Answer
 from agent_core.runtime.team import DataRules
 from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec, tool
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import Toolbox, agent, call, team
 from tests.house import House, on_sqlite, until
 

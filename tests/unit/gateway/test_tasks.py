@@ -12,8 +12,8 @@ from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import Context, ToolResult
 from channels.types import Kind
-from gateway import forget
-from gateway.db import Database
+from gateway.memory import forget
+from gateway.storage.db import Database
 from tests.harness import ALICE, agent, call, team
 from tests.house import House, on_sqlite, until
 

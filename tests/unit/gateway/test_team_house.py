@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from agent_core.tools.registry import Registry
-from gateway.team_house import TeamHouse, acting
+from gateway.presets.team_house import TeamHouse, acting
 from gateway.toolbox import toolbox
 from swarm_presets.loader import PresetSet, load_folder
 

@@ -7,7 +7,7 @@ import pytest
 
 from agent_core.ports import ModelRequest
 from channels.types import Kind
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.harness import agent, team
 from tests.house import House, on_sqlite
 from tests.unit.gateway.asking import question, settled

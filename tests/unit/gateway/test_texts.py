@@ -5,11 +5,11 @@ from collections import Counter
 from importlib import import_module
 from string import Formatter
 
-import gateway
-from gateway import texts
+from gateway import texts as room
+from gateway.texts import texts
 
-NAMES = [m.name for m in pkgutil.iter_modules(gateway.__path__) if m.name.startswith("texts_")]
-PARTS = [import_module(f"gateway.{name}") for name in NAMES]
+NAMES = [m.name for m in pkgutil.iter_modules(room.__path__) if m.name != "texts"]
+PARTS = [import_module(f"gateway.texts.{name}") for name in NAMES]
 
 
 def values(text: str) -> set[str]:

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from agent_core.types import Context
 from channels.types import Address, Author, Inbound
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import START, House, on_sqlite
 from tests.loopback import Loopback
 

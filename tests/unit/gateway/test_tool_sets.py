@@ -2,8 +2,8 @@
 
 from agent_core.tools.registry import ALIASES
 from agent_core.tools.spec import ToolSpec
-from gateway.settings import Settings
-from gateway.team_house import load_presets
+from gateway.presets.team_house import load_presets
+from gateway.settings.settings import Settings
 from gateway.toolbox import toolbox
 from tests.tool_table import shipped
 

@@ -20,9 +20,9 @@ from agent_core.storage.traces import (
     traces_of_turn,
 )
 from agent_core.types import NewRow, RowKind, TurnStatus, Usage, assistant
-from gateway.db import Database
-from gateway.retention import EVERY_S, FIRST_S, Keeper
-from gateway.settings_retention import Retention
+from gateway.memory.retention import EVERY_S, FIRST_S, Keeper
+from gateway.settings.retention import Retention
+from gateway.storage.db import Database
 from tests.harness import ALICE, BOB
 from tests.house import START, Watch, on_sqlite
 from tests.unit.gateway.test_journal import Office

@@ -9,9 +9,9 @@ from sqlalchemy import text
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.db import Database
 from gateway.engine.begin import Begun
-from gateway.team_house import KEPT, LITE
+from gateway.presets.team_house import KEPT, LITE
+from gateway.storage.db import Database
 from swarm_presets.loader import PresetSet, load_folder
 from tests.harness import Toolbox, call
 from tests.house import House, on_sqlite, settings

@@ -9,10 +9,10 @@ from sqlalchemy import Connection
 from agent_core.models.scripted import Answer
 from agent_core.storage.statements import add_usage, ensure_session
 from agent_core.types import Usage
-from gateway import usage
-from gateway.commands_usage import dollars
-from gateway.db import Database
-from gateway.usage import Scope, Tally
+from gateway.budgets import usage
+from gateway.budgets.usage import Scope, Tally
+from gateway.commands.usage import dollars
+from gateway.storage.db import Database
 from tests.house import START, House, on_sqlite
 
 pytestmark = on_sqlite

@@ -9,12 +9,12 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.tools.alerts import alert_tools
 from agent_core.tools.registry import Registry
 from agent_core.tools.remind import remind_tools
-from gateway.alert_desk import AlertDesk
-from gateway.db import Database
-from gateway.portfolio import StoredPortfolio
-from gateway.reminders import StoredReminders
-from gateway.team_house import acting
+from gateway.alerts.desk import AlertDesk
+from gateway.presets.team_house import acting
+from gateway.schedules.reminders import StoredReminders
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
+from gateway.trading.portfolio import StoredPortfolio
 from tests.harness import Toolbox, agent, team
 from tests.house import House, Watch, on_sqlite
 from tests.unit.gateway.asking import results

@@ -12,8 +12,8 @@ from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
 from agent_core.trading import NewOrder, Order, Report
-from gateway.db import Database
-from gateway.orders import OrderDesk
+from gateway.storage.db import Database
+from gateway.trading.orders import OrderDesk
 from tests.house import Watch
 
 ALICE, BOB = "telegram:1", "telegram:2"

@@ -6,7 +6,7 @@ from typing import Any
 from agent_core.finance.bars import Bars
 from agent_core.finance.sources.chain import Sources
 from agent_core.finance.sources.source import NoData
-from gateway.db import Database
+from gateway.storage.db import Database
 from tests.house import START, House, Watch
 
 # A Monday at noon UTC; New York opens at 14:30 UTC.

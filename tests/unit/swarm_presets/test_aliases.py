@@ -16,7 +16,7 @@ from agent_core.runtime.session import Services, Turn
 from agent_core.runtime.team import ModelUse, Team
 from agent_core.types import Usage
 from gateway.clock import SystemClock
-from gateway.db import Database
+from gateway.storage.db import Database
 from swarm_presets.loader import load_folder
 from swarm_presets.plan import plan
 from swarm_presets.problems import render

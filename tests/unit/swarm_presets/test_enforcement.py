@@ -17,7 +17,7 @@ from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext, ToolOutput, tool
 from agent_core.types import Context
-from gateway.db import Database
+from gateway.storage.db import Database
 from swarm_presets.loader import load_folder
 from swarm_presets.plan import plan
 from swarm_presets.problems import render

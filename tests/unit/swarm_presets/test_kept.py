@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from agent_core.runtime.team import Team
-from gateway.team_house import acting
+from gateway.presets.team_house import acting
 from gateway.toolbox import toolbox
 from swarm_presets.kept import restore
 from swarm_presets.loader import load_folder

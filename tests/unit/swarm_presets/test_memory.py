@@ -10,7 +10,7 @@ from agent_core.ports import ModelRequest
 from agent_core.runtime.memories import MemoryRules
 from agent_core.runtime.team import Team
 from agent_core.types import Context, ToolResult
-from gateway.db import Database
+from gateway.storage.db import Database
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import render
 from tests.harness import call, delegate

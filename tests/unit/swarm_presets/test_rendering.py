@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from gateway.team_house import load_presets
+from gateway.presets.team_house import load_presets
 from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import render, to_json

@@ -10,9 +10,9 @@ from agent_core.approvals import Rule
 from agent_core.models.replay import Cassette
 from agent_core.runtime.flow import Condition, Delegate, Parallel, Reply
 from agent_core.runtime.team import Status
-from gateway.evals import Runner
-from gateway.settings import Settings
-from gateway.team_house import load_presets
+from gateway.presets.evals import Runner
+from gateway.presets.team_house import load_presets
+from gateway.settings.settings import Settings
 from gateway.toolbox import toolbox
 from swarm_presets.evals import cases
 from swarm_presets.loader import PresetSet

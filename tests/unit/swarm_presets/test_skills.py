@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from agent_core.runtime.team import Team
-from gateway.db import Database
-from gateway.skill_house import SkillHouse
-from gateway.team_house import load_presets
+from gateway.presets.team_house import load_presets
+from gateway.recipes.skill_house import SkillHouse
+from gateway.storage.db import Database
 from gateway.toolbox import toolbox
 from swarm_presets.loader import load_folder
 from swarm_presets.problems import render

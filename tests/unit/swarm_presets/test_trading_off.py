@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from gateway.team_house import load_presets
+from gateway.presets.team_house import load_presets
 from gateway.toolbox import toolbox
 from tests.house import settings
 

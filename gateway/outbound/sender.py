@@ -1,0 +1,252 @@
+"""Replies on their way to people: a row from the first visible message on (DESIGN.md 3.7).
+
+Each place gets them in order. The sender waits where the platform says so, tries again what may be tried again, parks
+what may not, and never sends a part that is already there. Other places go on meanwhile. A reply whose sending may or
+may not have happened is sent again where the platform has no way to look: one duplicate is better than one lost
+answer, and the log says so.
+"""
+
+import asyncio
+import json
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from sqlalchemy import Connection, bindparam, select, update
+from sqlalchemy.exc import DBAPIError
+from sqlalchemy.exc import TimeoutError as PoolTimeoutError
+
+from agent_core.ports import Clock
+from agent_core.storage.tables import Blob
+from channels.base import CanArchive, Channel
+from channels.errors import (
+    Ambiguous,
+    ChannelError,
+    FloodLimited,
+    Gone,
+    Refused,
+    UnknownChannel,
+)
+from channels.types import Address, Attachment, Outbound
+from gateway.outbound.draft import CLOSING, Draft, body_of, button_of
+from gateway.outbound.outbox import Letter, Receipt
+from gateway.redact import Redactor
+from gateway.storage.db import Database, settled
+from gateway.storage.tables import Outbox as OutboxTable
+from gateway.storage.tables import OutboxStatus
+
+log = logging.getLogger(__name__)
+_SHAPES = Redactor()
+_OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
+_BLOB = Blob.__table__  # type: ignore[attr-defined]
+_MARK = (
+    update(_OUTBOX)
+    .where(_OUTBOX.c.id == bindparam("row"))
+    .values(
+        status=bindparam("new_status"),
+        error=bindparam("reason"),
+        sent_at=bindparam("now", type_=_OUTBOX.c.sent_at.type),
+        ids=bindparam("shown"),
+        final=bindparam("finals"),
+    )
+)
+BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
+
+
+class Sender:
+    """The senders: one task for each place that has something to say."""
+
+    def __init__(
+        self,
+        db: Database,
+        clock: Clock,
+        channel: Callable[[Address], Channel],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self._db = db
+        self._clock = clock
+        self._channel = channel
+        self._sleep = sleep
+        self._lanes: dict[str, deque[Letter]] = {}
+        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._mine: set[int] | None = set()  # handed in before `start`: not to be taken up twice
+
+    async def start(self) -> None:
+        """Take up what was ready when the process ended."""
+        rows = await self._db.read(_ready)
+        mine, self._mine = self._mine or set(), None
+        for row in rows:
+            if row.id not in mine:
+                self._queue(row)
+
+    async def take_up(self, row_id: int) -> bool:
+        """Send a row that somebody else made ready (an operator's `outbox resend`); false when it is not to be sent."""
+        row = next((row for row in await self._db.read(_ready) if row.id == row_id), None)
+        on_its_way = {letter.row_id for lane in self._lanes.values() for letter in lane}
+        if row is None or row_id in on_its_way:
+            return False
+        self._queue(row)
+        return True
+
+    def _queue(self, row: Any) -> None:
+        draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")
+        ids = json.loads(row.ids)
+        receipt = Receipt(self._db, self._clock, draft, row.id, ids, row.final)
+        self.send(Letter(row.id, row.lane, row.body, receipt, again=True))
+
+    def letter(self, row_id: int, draft: Draft, receipt: Receipt | None = None) -> Letter:
+        """The letter of a row that `put` stored; `receipt` when a preview opened it."""
+        receipt = receipt or Receipt(self._db, self._clock, draft)
+        receipt.row_id = row_id
+        return Letter(row_id, str(draft.address), body_of(draft), receipt)
+
+    def rewritten(self, row_id: int, draft: Draft) -> Letter:
+        """The letter of a row that `rewrite` stored."""
+        return replace(self.letter(row_id, draft), rewritten=True)
+
+    def send(self, letter: Letter) -> None:
+        """Queue a letter behind the others of its place. Returns at once."""
+        if self._mine is not None:
+            self._mine.add(letter.row_id)
+        self._lanes.setdefault(letter.lane, deque()).append(letter)
+        if letter.lane not in self._tasks:
+            self._tasks[letter.lane] = asyncio.create_task(self._serve(letter.lane))
+
+    def pending(self) -> int:
+        """How many letters wait or are being sent."""
+        return sum(len(lane) for lane in self._lanes.values())
+
+    async def passed(self, address: Address) -> None:
+        """Wait until everything that was handed over for this place is sent or parked."""
+        while (task := self._tasks.get(str(address))) is not None:
+            await asyncio.wait([task])
+
+    async def stop(self, grace: float) -> None:
+        """Send what can be sent within `grace` seconds; the rest stays for the next start."""
+        tasks = list(self._tasks.values())
+        if not tasks:
+            return
+        _, late = await asyncio.wait(tasks, timeout=grace)
+        for task in late:
+            task.cancel()
+        if late:
+            await asyncio.wait(late)
+
+    async def _serve(self, lane: str) -> None:
+        letters = self._lanes[lane]
+        failures = 0
+        try:
+            while letters:
+                try:
+                    await self._deliver(letters[0])
+                except Exception:  # mostly the database is away; the place goes on when it is back
+                    log.exception("reply_waits", extra={"outbox": letters[0].row_id})
+                    await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+                    failures += 1
+                    continue
+                failures = 0
+                letters.popleft()
+        finally:
+            self._tasks.pop(lane, None)
+            if not letters:
+                self._lanes.pop(lane, None)
+
+    async def _deliver(self, letter: Letter) -> None:
+        """Until it is sent or parked."""
+        out = await self._outbound(letter)
+        tries = 0
+        while True:
+            wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
+            try:
+                await _hand_over(self._channel(out.address), letter, out)
+            except FloodLimited as e:
+                wait = e.retry_after
+            except UnknownChannel as e:
+                # Switched off, or `chat` runs alone: the row stays ready for a start that has the channel.
+                log.warning("reply_kept", extra={"outbox": letter.row_id, "reason": str(e)})
+                return
+            except (Refused, Gone) as e:
+                log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
+                await self._mark(letter, OutboxStatus.PARKED, str(e))
+                return
+            except ChannelError as e:
+                tries += 1
+                what = "reply_perhaps_sent" if isinstance(e, Ambiguous) else "reply_delayed"
+                log.warning(what, extra={"outbox": letter.row_id, "reason": str(e)})
+            except (DBAPIError, PoolTimeoutError):
+                raise  # the receipt could not be kept: no fault of the channel
+            except Exception:  # a channel's defect must not lose the reply or stop the place
+                tries += 1
+                log.exception("reply_failed", extra={"outbox": letter.row_id})
+                if tries >= len(BACKOFF):
+                    await self._mark(letter, OutboxStatus.PARKED, "the channel failed inside")
+                    return
+            else:
+                await self._mark(letter, OutboxStatus.SENT, "")
+                return
+            await self._sleep(wait)
+
+    async def _outbound(self, letter: Letter) -> Outbound:
+        if letter.rewritten:
+            shown = await self._db.read(lambda conn: _ids(conn, letter.row_id))
+            letter.receipt.shown_ids, letter.receipt.finals = shown, 0
+        body = json.loads(letter.body)
+        ids = [entry[0] for entry in body["files"]]
+        data = await self._db.read(lambda conn: _blobs(conn, ids)) if ids else {}
+        files = tuple(
+            Attachment(name, media_type, data[blob_id], ref=blob_id, caption=caption)
+            for blob_id, name, media_type, caption in body["files"]
+            if blob_id in data
+        )
+        return Outbound(
+            address=Address.parse(letter.lane),
+            text=body["text"],
+            attachments=files,
+            buttons=tuple(button_of(entry) for entry in body["buttons"]),
+            reply_to=body["reply_to"],
+            id=f"o{letter.row_id}",
+            again=letter.again,
+        )
+
+    async def _mark(self, letter: Letter, status: OutboxStatus, error: str) -> None:
+        """The end of a letter, with its receipt: the last part's `shown` left it to this commit."""
+        values = {
+            "row": letter.row_id,
+            "new_status": int(status),
+            "reason": _SHAPES.text(error)[:500],  # platforms quote addresses, which may hold tokens
+            "now": self._clock.now(),
+            "shown": json.dumps(letter.receipt.shown_ids),
+            "finals": letter.receipt.finals,
+        }
+
+        def work(conn: Connection) -> None:
+            conn.execute(_MARK, values)
+
+        await settled(self._db, work)
+
+
+async def _hand_over(channel: Channel, letter: Letter, out: Outbound) -> None:
+    """Send it, or put its thread away. Raises ChannelError."""
+    if letter.body != CLOSING:
+        await channel.send(out, letter.receipt)
+    elif isinstance(channel, CanArchive):
+        await channel.archive(out.address)
+
+
+def _ready(conn: Connection) -> list[Any]:
+    query = select(_OUTBOX).where(_OUTBOX.c.status == OutboxStatus.READY).order_by(_OUTBOX.c.id)
+    return list(conn.execute(query))
+
+
+def _ids(conn: Connection, row_id: int) -> list[str]:
+    found: list[str] = json.loads(
+        conn.execute(select(_OUTBOX.c.ids).where(_OUTBOX.c.id == row_id)).scalar_one()
+    )
+    return found
+
+
+def _blobs(conn: Connection, ids: Sequence[str]) -> dict[str, bytes]:
+    query = select(_BLOB.c.id, _BLOB.c.data).where(_BLOB.c.id.in_(ids))
+    return {row.id: row.data for row in conn.execute(query)}

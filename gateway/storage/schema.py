@@ -1,0 +1,114 @@
+"""The database's schema: created for an empty database, checked at each start, moved by `swarmgate migrate`.
+
+`alembic_version` holds the revision. A start reads one row and imports no Alembic; only `migrate`
+does.
+"""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sqlalchemy import Connection, create_engine, inspect, text
+from sqlmodel import SQLModel
+
+import agent_core.storage.tables_budget
+import agent_core.storage.tables_memory
+import agent_core.storage.tables_orders
+import agent_core.storage.tables_prices
+import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
+import gateway.storage.tables
+import gateway.storage.tables_tasks  # noqa: F401
+from gateway.storage.db import Database, DatabaseError, connect
+
+if TYPE_CHECKING:
+    from alembic.config import Config
+
+HEAD = "0010"
+# Every revision, oldest first; a test holds this to the migrations.
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+MIGRATIONS = Path(__file__).parents[1] / "migrations"
+
+
+def revision(conn: Connection) -> str | None:
+    """The database's revision; None when it is empty."""
+    if not inspect(conn).has_table("alembic_version"):
+        return None
+    return conn.execute(text("select version_num from alembic_version")).scalar()
+
+
+def prepare(conn: Connection) -> None:
+    """Create the schema in an empty database; refuse an older or a newer one with the cure."""
+    found = revision(conn)
+    if found == HEAD:
+        return
+    if found is None:
+        _create(conn)
+    elif found in KNOWN:
+        raise DatabaseError(
+            f"the database has schema {found}, this version needs {HEAD}; run: swarmgate migrate"
+        )
+    else:
+        raise DatabaseError(
+            f"the database has schema {found}, which a newer swarmgate wrote; update swarmgate, or restore a backup"
+        )
+
+
+def _create(conn: Connection) -> None:
+    strangers = set(inspect(conn).get_table_names()) & set(SQLModel.metadata.tables)
+    if strangers:
+        raise DatabaseError(
+            f"the database has tables of ours ({min(strangers)}) but no revision; use an empty database or a backup"
+        )
+    SQLModel.metadata.create_all(conn)
+    conn.execute(
+        text(
+            "create table alembic_version (version_num varchar(32) not null,"
+            " constraint alembic_version_pkc primary key (version_num))"
+        )
+    )
+    conn.execute(text("insert into alembic_version (version_num) values (:v)"), {"v": HEAD})
+
+
+async def open_database(url: str) -> Database:
+    """A database that is ready to use: schema created or found equal."""
+    database = connect(url)
+    try:
+        await database.write(prepare)
+    except BaseException:
+        await database.close()
+        raise
+    return database
+
+
+def alembic_config(url: str) -> "Config":
+    """Alembic's configuration for the shipped migrations."""
+    from alembic.config import Config
+
+    config = Config()
+    config.set_main_option("script_location", str(MIGRATIONS))
+    config.set_main_option("sqlalchemy.url", url.replace("%", "%%"))
+    return config
+
+
+def migrate(url: str, target: str = "head") -> tuple[str | None, str]:
+    """Move the database to a revision.
+
+    Returns (before, after). Blocking; not for the event loop.
+    """
+    from alembic import command
+
+    engine = create_engine(url)
+    try:
+        with engine.connect() as conn:
+            before = revision(conn)
+        if before is not None and before not in KNOWN:
+            raise DatabaseError(
+                f"the database has schema {before}, which a newer swarmgate wrote; update swarmgate first"
+            )
+        if target == "base" or (target != "head" and before is not None and target < before):
+            command.downgrade(alembic_config(url), target)
+        else:
+            command.upgrade(alembic_config(url), target)
+        with engine.connect() as conn:
+            return before, revision(conn) or ""
+    finally:
+        engine.dispose()
