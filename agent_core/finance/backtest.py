@@ -9,7 +9,8 @@ The order of things on a day:
    before.
 4. Positions are valued at the close, and the signals of the close decide what is done at the next open. The first
    decision is at the first close of the window. An opposite entry turns a position. An entry does not count where its
-   exit holds as well; a long and a short entry at once cancel each other.
+   exit holds as well; a long and a short entry at once cancel each other. After a stop or a take-profit the entry of
+   that side counts anew only once it has not held at a close: a stop ends what the entry meant.
 
 A bar without volume fills nothing (unless the whole series has none): the order waits for the next bar. An account
 that loses everything ends there.
@@ -64,7 +65,10 @@ def simulate(legs: Sequence[Leg], rules: Rules, terms: Terms) -> Run:
 
 @dataclass(slots=True)
 class _Seat:
-    """A symbol while it is traded: its columns, where it stands, and what waits for its next open."""
+    """A symbol while it is traded: its columns, where it stands, and what waits for its next open.
+
+    `stopped` is the side that a stop or a take-profit has ended, for as long as the entry of that side still holds.
+    """
 
     leg: Leg
     symbol: str
@@ -72,6 +76,7 @@ class _Seat:
     dividends: dict[int, float]
     at: int = -1
     wanted: int | None = None
+    stopped: int = 0
 
     @property
     def when(self) -> tuple[dt.date, int]:
@@ -136,8 +141,10 @@ class _Simulation:
                 position.best = max(position.best * position.side, best) * position.side
             held = position.side if position is not None else 0
             meant = held if seat.wanted is None else seat.wanted
-            wanted = decide(meant, seat.leg.signals, seat.at)
+            wanted = decide(meant, seat.leg.signals, seat.at, seat.stopped)
             seat.wanted = None if wanted == held else wanted
+            if not enters(seat.leg.signals, seat.at, seat.stopped):
+                seat.stopped = 0
 
     def _ready(self, seat: _Seat) -> bool:
         if seat.wanted is None:
@@ -170,6 +177,7 @@ class _Simulation:
         if stop is not None and worst <= stop[0]:
             price = min(stop[0], begin * side) * side
             self.account.leave(seat.symbol, price, seat.when, stop[1], slips=True)
+            seat.stopped = side
             return
         rise = self.rules.take_profit_pct
         if rise is not None:
@@ -177,6 +185,7 @@ class _Simulation:
             if best >= target:
                 price = max(target, begin * side) * side
                 self.account.leave(seat.symbol, price, seat.when, "take profit", slips=False)
+                seat.stopped = side
 
     def _stop(self, position: Position) -> tuple[float, Reason] | None:
         """The nearest stop, times the side."""
@@ -223,14 +232,22 @@ class _Simulation:
         )
 
 
-def decide(held: int, signals: Signals, i: int) -> int:
-    """The side that is wanted after the close of bar `i` by who holds the side `held`: 1 long, 0 flat, −1 short."""
+def decide(held: int, signals: Signals, i: int, stopped: int = 0) -> int:
+    """The side that is wanted after the close of bar `i` by who holds the side `held`: 1 long, 0 flat, −1 short.
+
+    An entry of the side `stopped` does not count.
+    """
     leave = signals.exit[i] if held > 0 else held < 0 and signals.short_exit[i]
-    long = signals.entry[i] and not signals.exit[i]
-    short = signals.short_entry[i] and not signals.short_exit[i]
+    long = stopped <= 0 and enters(signals, i, 1) and not signals.exit[i]
+    short = stopped >= 0 and enters(signals, i, -1) and not signals.short_exit[i]
     if long != short:
         return 1 if long else -1
     return 0 if leave else held
+
+
+def enters(signals: Signals, i: int, side: int) -> bool:
+    """Whether the entry of this side holds at the close of bar `i`; no side has none."""
+    return bool(side) and (signals.entry[i] if side > 0 else signals.short_entry[i])
 
 
 def _moves(seat: _Seat, day: dt.date) -> bool:

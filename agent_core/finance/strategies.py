@@ -52,8 +52,8 @@ class _Sided(_Sizing):
         return (exit_, entry) if self.short and exit_ is not None else None
 
 
-class _Cross(_Sided):
-    """Long while a faster average is above a slower one, from one crossing to the next."""
+class _Averages(_Sided):
+    """Long while a faster average is above a slower one, from the first bar at which both exist."""
 
     fast: Bars = 20
     slow: Bars = 50
@@ -62,27 +62,31 @@ class _Cross(_Sided):
         if self.fast >= self.slow:
             raise RulesError(f"params.fast: {self.fast} must be smaller than slow ({self.slow})")
         pair = [f"{average}({self.fast})", f"{average}({self.slow})"]
-        return {"crosses_above": pair}, {"crosses_below": pair}
+        return {"gt": pair}, {"lt": pair}
 
 
-class SmaCross(_Cross):
+class SmaCross(_Averages):
     """Simple moving averages."""
 
     def conditions(self) -> tuple[Written, Written]:
-        """At the crossings."""
+        """Above and below."""
         return self._of("sma")
 
 
-class EmaCross(_Cross):
+class EmaCross(_Averages):
     """Exponential moving averages."""
 
     def conditions(self) -> tuple[Written, Written]:
-        """At the crossings."""
+        """Above and below."""
         return self._of("ema")
 
 
 class MacdCross(_Sided):
-    """Long from where MACD crosses above its signal line to where it crosses below."""
+    """Long from where MACD crosses above its signal line to where it crosses below, as it was published.
+
+    A window that begins above waits for the next crossing: that is the rule of TradingAgents' Table 1
+    (arXiv 2412.20138), whose figures a level would change. For the level write rules: gt and lt of line and signal.
+    """
 
     fast: Bars = 12
     slow: Bars = 26
@@ -98,28 +102,28 @@ class MacdCross(_Sided):
 
 
 class RsiReversion(_Sided):
-    """Buys where RSI falls below `lower`, sells where it is above `upper`; short the other way round."""
+    """Buys where RSI is below `lower`, sells where it is above `upper`; short the other way round."""
 
     period: Bars = 14
     lower: float = Field(30, gt=0, lt=100)
     upper: float = Field(70, gt=0, lt=100)
 
     def conditions(self) -> tuple[Written, Written]:
-        """A crossing buys, a level sells."""
+        """Two levels, and what was decided at one holds until the other."""
         if self.lower >= self.upper:
             raise RulesError(f"params.lower: {self.lower:g} must be below upper ({self.upper:g})")
         rsi = f"rsi({self.period})"
-        return {"crosses_below": [rsi, self.lower]}, {"gt": [rsi, self.upper]}
+        return {"lt": [rsi, self.lower]}, {"gt": [rsi, self.upper]}
 
     def shorts(self) -> tuple[Written, Written] | None:
-        """A crossing sells short, a level buys back."""
+        """The other way round."""
         rsi = f"rsi({self.period})"
-        pair = {"crosses_above": [rsi, self.upper]}, {"lt": [rsi, self.lower]}
+        pair = {"gt": [rsi, self.upper]}, {"lt": [rsi, self.lower]}
         return pair if self.short else None
 
 
 class Bollinger(_Sided):
-    """Buys where the close falls below the lower band, sells above the middle; short from the upper band."""
+    """Buys where the close is below the lower band, sells above the middle; short from the upper band."""
 
     period: Bars = 20
     width: float = Field(2.0, gt=0, le=10)
@@ -127,13 +131,13 @@ class Bollinger(_Sided):
     def conditions(self) -> tuple[Written, Written]:
         """From the lower band to the middle."""
         boll = f"boll({self.period},{self.width!r})"
-        return {"crosses_below": ["close", f"{boll}.lower"]}, {"gt": ["close", f"{boll}.middle"]}
+        return {"lt": ["close", f"{boll}.lower"]}, {"gt": ["close", f"{boll}.middle"]}
 
     def shorts(self) -> tuple[Written, Written] | None:
         """From the upper band to the middle."""
         boll = f"boll({self.period},{self.width!r})"
         pair = (
-            {"crosses_above": ["close", f"{boll}.upper"]},
+            {"gt": ["close", f"{boll}.upper"]},
             {"lt": ["close", f"{boll}.middle"]},
         )
         return pair if self.short else None

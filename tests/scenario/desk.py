@@ -82,7 +82,7 @@ WALKS: dict[Language, Walk] = {
         Step(
             "Backtest a 50/200 day average cross on GOOG from 2005 to 2012",
             "The backtest runs; I tell you when it has ended.",
-            "The backtest has ended: the cross traded rarely. Past results say nothing about the future.",
+            "The backtest has ended: the rule traded rarely. Past results say nothing about the future.",
         ),
         Step(
             "Plan a small purchase of GOOG and place it",

@@ -132,7 +132,7 @@ async def backtest(person: Person, language: Language) -> None:
     assert said.count(step.answer) == said.count(step.later) == 1
     assert said.index(step.answer) < said.index(step.later)
     (chart,), (trades,) = files(shown, PICTURE), files(shown, HEADER)
-    assert "+10.98 %" in chart.text
+    assert "+46.00 %" in chart.text
     assert said.index(step.later) < shown.index(chart) < shown.index(trades)
     assert not any('{"' in text or "task-notification" in text for text in said)
     assert person.rows("task", "state = 'done' and told_at is not null") == 1

@@ -27,5 +27,5 @@ async def test_a_backtest_is_in_the_answer_and_nothing_is_left_to_come(
     assert (done.code, done.err) == (0, "")
     answer = json.loads(done.out.splitlines()[-1])
     assert answer["text"].startswith(starts)
-    assert "10.98 %" in answer["text"]
+    assert "46.0 %" in answer["text"]
     assert [Path(name).suffix for name in answer["files"]] == [".png", ".csv"]

@@ -125,6 +125,20 @@ def test_a_short_is_stopped_above_and_takes_its_profit_below() -> None:
     assert (trade.reason, trade.exit_price) == ("take profit", 18)
 
 
+def test_after_a_stop_the_same_entry_counts_only_once_it_has_not_held() -> None:
+    """An entry that is a level would otherwise buy back at the next open what the stop has just sold."""
+    opens = [20.0] * 8
+    bars = bars_of(opens, low=[20, 20, 17, 20, 20, 20, 20, 20])
+    stopped, again = run(leg(bars, entry=[0, 1, 2, 3, 5, 6, 7]), stop_loss_pct=10).trades
+    assert (stopped.reason, stopped.left) == ("stop loss", bars.dates[2])
+    assert (again.reason, again.entered) == ("open", bars.dates[6])
+    taken = bars_of(opens, high=[20, 20, 23, 20, 20, 20, 20, 20])
+    (short,) = run(leg(taken, short_entry=range(8)), stop_loss_pct=10).trades
+    assert (short.reason, short.left) == ("stop loss", bars.dates[2])
+    long, turned = run(leg(bars, entry=range(4), short_entry=[4]), stop_loss_pct=10).trades
+    assert (long.reason, turned.side, turned.entered) == ("stop loss", "short", bars.dates[5])
+
+
 def test_a_take_profit_is_a_limit_without_slippage() -> None:
     terms = Terms(1000.0, slippage_bps=100)
     bars = bars_of([20, 20, 20, 20], high=[20, 20, 25, 20])

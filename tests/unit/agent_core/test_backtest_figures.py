@@ -4,6 +4,7 @@ import datetime as dt
 import math
 from collections.abc import Sequence
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -12,7 +13,8 @@ from agent_core.finance.backtest_figures import curve, deals, figures, hold
 from agent_core.finance.backtest_job import Asked, Outcome, Request, compute
 from agent_core.finance.bars import Bars, Dividend
 from agent_core.finance.sources.bundled import BundledSource
-from agent_core.finance.strategies import expand
+from agent_core.finance.sources.chain import Sources
+from agent_core.finance.strategies import Name, expand
 from tests.unit.agent_core.made_bars import bars_of, days, leg, run
 
 DAY = dt.date.fromisoformat
@@ -99,6 +101,60 @@ async def test_a_split_reports_both_parts_each_from_cash() -> None:
     assert both.parts == (of(0, middle).figures, of(middle, len(bars)).figures)
     assert both.parts[0].bars + both.parts[1].bars == both.figures.bars == len(bars)
     assert both.parts[1].first == bars.dates[middle]
+
+
+@pytest.mark.parametrize(
+    ("symbol", "pinned", "trades"), [("GOOG", 46.000, 6), ("AAPL", 756.107, 4)]
+)
+async def test_an_average_above_another_is_held_from_the_first_bar_that_knows_both(
+    symbol: str, pinned: float, trades: int
+) -> None:
+    """50/200 from 2005 to 2012, with and without an uptrend at the start, against a second computation."""
+    whole = await Sources([BundledSource()]).bars(symbol, None, DAY("2012-12-31"))
+    start = whole.index_until(DAY("2004-12-31")) + 1
+    rules, _ = expand("sma_cross", {"fast": 50, "slow": 200})
+    window = whole.rows(start, len(whole))
+    done = compute(Request((Asked(whole, start),), rules, Terms(), (window,)))
+    cash, shares, bought = 100_000.0, 0.0, 0
+    for i in range(start + 1, len(whole)):  # the first decision is at the first close of the window
+        above = i >= 200 and sum(whole.close[i - 50 : i]) / 50 > sum(whole.close[i - 200 : i]) / 200
+        if above and not shares:
+            cash, shares, bought = 0.0, cash / whole.open[i], bought + 1
+        elif shares and not above:
+            cash, shares = shares * whole.open[i], 0.0
+    assert done.run.equity[-1] == pytest.approx(cash + shares * whole.close[-1], rel=1e-9)
+    assert done.figures.curve.total_return_pct == pytest.approx(pinned, abs=0.001)
+    assert len(done.run.trades) == bought == trades
+    if symbol == "AAPL":
+        assert done.run.trades[0].entered == window.dates[1], "the trend was up before the window"
+
+
+@pytest.mark.parametrize("name", ["sma_cross", "ema_cross"])
+def test_a_window_that_begins_in_an_uptrend_is_held_from_its_second_open(name: Name) -> None:
+    """Bars before the window count; without them the first bar at which both averages exist decides."""
+    bars = bars_of([float(i) for i in range(10, 40)])
+    rules, _ = expand(name, {"fast": 2, "slow": 5})
+    for warm, entered in ((True, 11), (False, 15)):
+        asked = (Asked(bars, 10),)
+        (trade,) = compute(Request(asked, rules, Terms(), (bars.rows(10, 30),), warm)).run.trades
+        assert trade.entered == bars.dates[entered]
+
+
+@pytest.mark.parametrize(
+    ("name", "params", "prices"),
+    [
+        ("rsi_reversion", {"period": 3}, [*range(40, 20, -1), 19.5]),
+        ("bollinger", {"period": 5, "width": 0.5}, [*range(40, 20, -1), 19.5]),
+    ],
+)
+def test_a_window_that_begins_at_a_level_is_entered_like_one_that_comes_to_it(
+    name: Name, params: dict[str, Any], prices: list[float]
+) -> None:
+    """The same kind of fault: below the level since before the window, and never crossing it within."""
+    bars = bars_of([float(price) for price in prices])
+    rules, _ = expand(name, params)
+    done = compute(Request((Asked(bars, 10),), rules, Terms(), (bars.rows(10, len(bars)),)))
+    assert done.run.trades[0].entered == bars.dates[11]
 
 
 # The published MACD row (TradingAgents, Table 1): 12/26/9, EMAs seeded with the SMA of the first closes of the window,

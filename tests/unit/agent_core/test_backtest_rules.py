@@ -202,8 +202,8 @@ def test_a_strategy_expands_into_rules_that_can_be_read() -> None:
     pair = ["sma(5)", "sma(10)"]
     assert label == "sma_cross(5,10) long/short"
     assert rules == Rules.model_validate({
-        "entry": {"crosses_above": pair}, "exit": {"crosses_below": pair},
-        "short_entry": {"crosses_below": pair}, "short_exit": {"crosses_above": pair},
+        "entry": {"gt": pair}, "exit": {"lt": pair},
+        "short_entry": {"lt": pair}, "short_exit": {"gt": pair},
     })  # fmt: skip
 
 

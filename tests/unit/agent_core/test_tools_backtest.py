@@ -254,8 +254,8 @@ async def test_weeks_and_months_are_bars_of_their_own_with_a_history_to_warm_up(
 
 async def test_rules_may_be_given_instead_of_a_name() -> None:
     rules = {
-        "entry": {"crosses_above": ["sma(20)", "sma(50)"]},
-        "exit": {"crosses_below": ["sma(20)", "sma(50)"]},
+        "entry": {"gt": ["sma(20)", "sma(50)"]},
+        "exit": {"lt": ["sma(20)", "sma(50)"]},
     }
     by_rules = await answer(symbols=["AAPL"], rules=rules, start="2010")
     by_name = await answer(symbols=["AAPL"], strategy="sma_cross", start="2010")
