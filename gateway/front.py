@@ -6,9 +6,11 @@ from dataclasses import dataclass
 from channels.base import Channel, HasRoutes
 from channels.web.channel import WebChannel
 from gateway.app import Core
+from gateway.console.door import ConsoleDoor
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.login import Login
+from gateway.http.token import console_token
 from gateway.http.web_host import GatewayWebHost
 from gateway.settings.settings import Settings
 
@@ -47,11 +49,16 @@ def front_of(
         web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
         login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
         routes += [*web.routes(), *login.routes()]
+    on_stop = [web.close_streams] if web else []
+    if settings.console.enabled:
+        door = ConsoleDoor(core, settings, console_token(settings))
+        routes += door.routes()
+        on_stop.append(door.stop)
     server = HttpServer(
         http.host,
         http.port,
         public_url=http.public_url,
         routes=routes,
-        on_stop=[web.close_streams] if web else [],
+        on_stop=on_stop,
     )
     return Front(server, web, codes if web else None)

@@ -21,7 +21,7 @@ Event = MutableMapping[str, Any]
 
 LEVEL_VARIABLE = "SWARMGATE_LOG_LEVEL"
 # What every record has; the rest came as `extra`.
-_RECORD = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
+RECORD_FIELDS = frozenset(vars(logging.makeLogRecord({}))) | {"message", "asctime", "taskName"}
 _QUIET = {
     "httpx": logging.WARNING,  # logs every request with its address, which holds Telegram's token
     "httpx2": logging.WARNING,
@@ -173,7 +173,7 @@ class _Bridge(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         try:
             event: Event = {"event": record.getMessage(), "logger": record.name}
-            event.update((k, v) for k, v in vars(record).items() if k not in _RECORD)
+            event.update((k, v) for k, v in vars(record).items() if k not in RECORD_FIELDS)
             if record.exc_info:
                 event["exc_info"] = record.exc_info
             self._telemetry.line(

@@ -13,46 +13,20 @@ import hmac
 import os
 import secrets
 import time
-from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from aiohttp import web
 
-from agent_core.errors import SwarmgateError
+from gateway.http.cookie import CookieOf
+from gateway.http.tries import Throttle
 
 ALPHABET = "23456789ABCDEFGHJKMNPQRSTVWXYZ"  # no 0 O 1 I L U: they are read as each other
 CODE_LETTERS = 12  # 58 bits
 CODE_SECONDS = 600.0
 MAX_CODES = 20
-TRIES = 10  # wrong codes of one address within TRY_SECONDS; of all together ten times as many
-TRY_SECONDS = 60.0
 COOKIE_SECONDS = 30 * 86400
 SECRET_BYTES = 32
-
-
-class TooManyTries(SwarmgateError):
-    """Too many wrong codes."""
-
-    def __init__(self, retry_after: float) -> None:
-        super().__init__(f"too many wrong codes: try again in {retry_after:.0f} s")
-        self.retry_after = retry_after
-
-
-@dataclass(slots=True)
-class _Tries:
-    """Times of wrong codes, oldest first."""
-
-    limit: int
-    at: deque[float] = field(default_factory=deque)
-
-    def wait(self, now: float) -> float:
-        """Seconds until another try is allowed; 0 means now."""
-        while self.at and self.at[0] <= now - TRY_SECONDS:
-            self.at.popleft()
-        return self.at[0] + TRY_SECONDS - now if len(self.at) >= self.limit else 0.0
 
 
 def _digest(code: str) -> bytes:
@@ -66,8 +40,7 @@ class OneTimeCodes:
     def __init__(self, *, monotonic: Callable[[], float] = time.monotonic) -> None:
         self._now = monotonic
         self._codes: dict[bytes, tuple[str, float]] = {}
-        self._all = _Tries(TRIES * 10)
-        self._of: dict[str, _Tries] = {}
+        self._tries = Throttle(monotonic=monotonic)
 
     def issue(self, person: str) -> str:
         """A new code that logs `person` in. The oldest of more than 20 open codes gives way."""
@@ -84,24 +57,19 @@ class OneTimeCodes:
         `remote` is the address that asks. Raises TooManyTries, also for a right code.
         """
         self._sweep()
-        now = self._now()
-        tries = self._of.setdefault(remote, _Tries(TRIES))
-        if wait := max(tries.wait(now), self._all.wait(now)):
-            raise TooManyTries(wait)
+        self._tries.check(remote)
         wanted, found = _digest(code), None
         for digest in self._codes:  # all of them, so that time tells nothing
             if hmac.compare_digest(digest, wanted):
                 found = digest
         if found is not None:
             return self._codes.pop(found)[0]
-        tries.at.append(now)
-        self._all.at.append(now)
+        self._tries.wrong(remote)
         return None
 
     def _sweep(self) -> None:
         now = self._now()
         self._codes = {d: c for d, c in self._codes.items() if c[1] > now}
-        self._of = {r: t for r, t in self._of.items() if t.at and t.at[-1] > now - TRY_SECONDS}
 
 
 def load_secret(path: Path) -> bytes:
@@ -142,13 +110,13 @@ class CookieSessions:
         now: Callable[[], float] = time.time,
     ) -> None:
         self._secret = secret
-        self._public = urlsplit(public_url or "")
+        self._cookie = CookieOf("swarmgate", public_url)
         self._now = now
         self._ended: dict[str, float] = {}
 
     def person(self, request: web.Request) -> str | None:
         """Whose cookie the request carries; None without a valid one."""
-        parts = request.cookies.get(self._name(request), "").split(".")
+        parts = request.cookies.get(self._cookie.name(request), "").split(".")
         if len(parts) != 4:
             return None
         person, expires, nonce, signature = parts
@@ -167,35 +135,26 @@ class CookieSessions:
         expires = int(self._now()) + COOKIE_SECONDS
         signed = f"{_b64(person.encode())}.{expires}.{secrets.token_hex(8)}"
         response.set_cookie(
-            self._name(request),
+            self._cookie.name(request),
             f"{signed}.{self._sign(signed)}",
             max_age=COOKIE_SECONDS,
             path="/",
             httponly=True,
             samesite="Strict",
-            secure=self._secure(request),
+            secure=self._cookie.secure(request),
         )
 
     def end(self, request: web.Request, response: web.StreamResponse) -> None:
         """Log out: the cookie is refused from now on, and deleted with this response."""
-        name = self._name(request)
+        name = self._cookie.name(request)
         if self.person(request) is not None:
             _, expires, nonce, _ = request.cookies[name].split(".")
             now = self._now()
             self._ended = {n: e for n, e in self._ended.items() if e > now}
             self._ended[nonce] = float(expires)
         response.del_cookie(
-            name, path="/", httponly=True, samesite="Strict", secure=self._secure(request)
+            name, path="/", httponly=True, samesite="Strict", secure=self._cookie.secure(request)
         )
-
-    def _secure(self, request: web.Request) -> bool:
-        return self._public.scheme == "https" and request.host == self._public.netloc
-
-    def _name(self, request: web.Request) -> str:
-        """Cookies know no ports: two gateways on one machine need two names."""
-        if self._secure(request):
-            return "__Host-swarmgate"
-        return f"swarmgate-{urlsplit('//' + request.host).port or 80}"
 
     def _sign(self, text: str) -> str:
         return _b64(hmac.new(self._secret, text.encode(), hashlib.sha256).digest())

@@ -12,7 +12,8 @@ from string import Template
 
 from aiohttp import web
 
-from gateway.http.auth import CookieSessions, OneTimeCodes, TooManyTries
+from gateway.http.auth import CookieSessions, OneTimeCodes
+from gateway.http.tries import TooManyTries
 
 PAGES = Path(__file__).parent / "pages"
 FILES = {"login.css": "text/css; charset=utf-8", "login.js": "text/javascript; charset=utf-8"}

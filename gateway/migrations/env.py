@@ -9,6 +9,7 @@ import agent_core.storage.tables_orders
 import agent_core.storage.tables_prices
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.storage.tables
+import gateway.storage.tables_console
 import gateway.storage.tables_tasks  # noqa: F401
 
 

@@ -22,6 +22,7 @@ from gateway.problems import SettingsError
 from gateway.settings.access import Access
 from gateway.settings.budgets import Budgets
 from gateway.settings.channels import Channels
+from gateway.settings.console import Console
 from gateway.settings.data import Data
 from gateway.settings.fields import (
     Address,
@@ -129,6 +130,7 @@ class Settings(Section):
     templates_dir: Folder = Field(default=Path("templates"), validate_default=True)
     locale: Locale = Locale()
     http: Http = Http()
+    console: Console = Console()
     models: Models = Models()
     context: Context = Context()
     memory: Memory = Memory()

@@ -16,15 +16,16 @@ import agent_core.storage.tables_orders
 import agent_core.storage.tables_prices
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.storage.tables
+import gateway.storage.tables_console
 import gateway.storage.tables_tasks  # noqa: F401
 from gateway.storage.db import Database, DatabaseError, connect
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0010"
+HEAD = "0011"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010")
+KNOWN = ("0001", "0002", "0003", "0004", "0005", "0006", "0007", "0008", "0009", "0010", "0011")
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 

@@ -9,13 +9,11 @@ from gateway.http.auth import (
     CODE_SECONDS,
     COOKIE_SECONDS,
     MAX_CODES,
-    TRIES,
-    TRY_SECONDS,
     CookieSessions,
     OneTimeCodes,
-    TooManyTries,
     load_secret,
 )
+from gateway.http.tries import TRIES, TRY_SECONDS, TooManyTries
 
 
 class Time:

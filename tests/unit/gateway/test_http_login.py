@@ -3,7 +3,7 @@ from collections.abc import AsyncIterator
 import aiohttp
 import pytest
 
-from gateway.http.auth import TRIES
+from gateway.http.tries import TRIES
 from tests.browser.memory_host import Gateway
 
 

@@ -1,0 +1,22 @@
+"""What pages read and act on: the running core, its settings, and what only the console keeps."""
+
+import time
+from dataclasses import dataclass, field
+
+from gateway.app import Core
+from gateway.console.log_ring import LogRing
+from gateway.console.preset_desk import PresetDesk
+from gateway.redact import Redactor
+from gateway.settings.settings import Settings
+
+
+@dataclass(frozen=True, slots=True)
+class House:
+    """See the module. `redactor` is for what may hold a secret although it was stored without one."""
+
+    core: Core
+    settings: Settings
+    logs: LogRing
+    redactor: Redactor
+    presets: PresetDesk
+    began: float = field(default_factory=time.monotonic)

@@ -1,0 +1,38 @@
+"""Chinese of what actions and refusals say, and of words for states."""
+
+TEXTS: dict[str, str] = {
+    "There is nothing here.": "这里没有内容。",
+    "This address takes no such request.": "此地址不接受该请求。",
+    "This form is not from this log-in: load the page again.": "此表单不属于本次登录，请重新加载页面。",
+    "Trading is halted. Cancelled at once: {cancelled}; being taken back at a broker: {left}.": "交易已暂停。"
+    "已撤销 {cancelled} 笔，正在券商处撤回 {left} 笔。",
+    "The file HALT in data_dir still halts trading: remove it.": "data_dir 中的 HALT 文件仍在暂停交易，请删除。",
+    "Trading goes on.": "交易已恢复。",
+    "Trading was not halted.": "交易本来就没有暂停。",
+    # states
+    "completed": "完成",
+    "running": "运行中",
+    "waiting": "等待中",
+    "failed": "失败",
+    "partial": "部分完成",
+    "ready": "就绪",
+    "starting": "启动中",
+    "restarting": "重启中",
+    "stopped": "已停止",
+    "stopping": "停止中",
+    "cancelled": "已取消",
+    "error": "错误",
+    "ok": "正常",
+    "open": "待定",
+    "allowed": "允许",
+    "revoked": "已封禁",
+    "pairing": "待配对",
+    "default": "默认",
+    "active": "有效",
+    "done": "完成",
+    "sent": "已发送",
+    "parked": "搁置",
+    "broken": "有错",
+    "abstract": "仅供继承",
+    "interrupted": "中断",
+}
