@@ -10,6 +10,7 @@ from swarm_presets.cautions import cautions
 from swarm_presets.consent import consent_meaning
 from swarm_presets.meaning import meaning
 from swarm_presets.meaning_flow import flow_meaning
+from swarm_presets.meaning_halves import half_meaning
 from swarm_presets.meaning_inputs import input_meaning
 from swarm_presets.meaning_memory import memory_meaning
 from swarm_presets.meaning_money import idle_pots, money_meaning
@@ -49,6 +50,7 @@ def check(tree: Mapping, known: Known, *, complete: bool) -> Iterator[Problem]:
         yield from memory_meaning(tree)
         yield from schedule_meaning(tree)
         yield from idle_pots(tree)
+        yield from half_meaning(tree)
         yield from (p for p in meaning(tree) if (p.file, p.line, p.column) not in places)
         later = (*word_meaning(tree), *skill_meaning(tree))
         yield from (p for p in later if (p.file, p.line, p.column) not in places)

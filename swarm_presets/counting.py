@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from agent_core.runtime.flow_steps import MOST
 from swarm_presets.parts import each, leaves, number, words
@@ -15,19 +15,41 @@ class Fan:
 
     `times` counts them for each agent, `at_once` those that may run side by side as far as the step goes. `bounded`:
     the preset says how many there are at most, and not only the runtime. `span` is where the step says what it does.
+    `may_lack`: some may fail and leave the step `partial`; `again` counts what the policies for that add.
     """
 
     times: Counter[str]
     at_once: Counter[str]
     bounded: bool
     span: Span
+    may_lack: bool = False
+    again: Counter[str] = field(default_factory=Counter)
 
 
 def fans(tree: Mapping) -> Iterator[Fan]:
     """Each step of the plan that delegates, in order; conditions are taken to hold."""
     for entry in each(tree, "flow.*"):
         if isinstance(entry.node, Mapping) and (found := _fan(tree, entry.node)):
-            yield found
+            again = _again(tree, found.times) if found.may_lack else Counter[str]()
+            yield replace(found, again=again)
+
+
+def _again(tree: Mapping, times: Counter[str]) -> Counter[str]:
+    """What the policies for `partial` have made again, if every part but one fails each time."""
+    count: Counter[str] = Counter()
+    for name, n in times.items():
+        policy = at(tree, "agents", name, "policy", "partial")
+        if not isinstance(policy, Mapping):
+            continue
+        retryable, target = policy.get("retryable"), policy.get("delegate_to")
+        retries = isinstance(retryable, Leaf) and retryable.value is True
+        tries = int(number(policy.get("max_retries")) or 0) if retries else 0
+        tries += isinstance(policy.get("fallback_model"), Leaf)
+        count[name] += n * tries
+        action = policy.get("next_action")
+        if isinstance(target, Leaf) and isinstance(action, Leaf) and action.text == "delegate_to":
+            count[target.text] += n
+    return count
 
 
 def answers(tree: Mapping) -> bool:
@@ -40,13 +62,27 @@ def _fan(tree: Mapping, step: Mapping) -> Fan | None:
     for key, make in (("parallel", _parallel), ("debate", _debate), ("vote", _vote)):
         if (node := step.get(key)) is not None:
             times, at_once = make(node)
-            return Fan(times, at_once, True, step.entries[key].key)
+            may_lack = times.total() > 1 and (key != "parallel" or _needs(step, node))
+            return Fan(times, at_once, True, step.entries[key].key, may_lack)
     agent = step.get("delegate")
     if not isinstance(agent, Leaf):
         return None
     most = _items(tree, step.get("for_each"))
     times = Counter({agent.text: MOST if most is None else min(most, MOST)})
-    return Fan(times, times, most is not None, step.entries["delegate"].key)
+    several = "for_each" in step.entries and times.total() > 1
+    return Fan(times, times, most is not None, step.entries["delegate"].key, several)
+
+
+def _needs(step: Mapping, branches: Node) -> bool:
+    """Whether a branch that fails may leave its step `partial`: where something is required (compile_flow.py)."""
+    if number(step.get("need")):
+        return True
+    required = [at(entry.node, "required") for entry in each(branches, "*")]
+    default = "need" not in step.entries
+    return any(
+        bool(node.value) if isinstance(node, Leaf) else default or node is not None
+        for node in required
+    )
 
 
 def _parallel(node: Node) -> tuple[Counter[str], Counter[str]]:

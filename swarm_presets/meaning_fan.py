@@ -27,7 +27,7 @@ def _too_many(tree: Mapping, planned: list[Fan]) -> Iterator[Problem]:
     """A plan that may make more delegations than are allowed: the last of them would be refused."""
     written = at(tree, "delegation", "max_delegations")
     most = int(number(written) or Delegation().max_delegations)
-    count = sum(fan.times.total() for fan in planned if fan.bounded)
+    count = sum((fan.times + fan.again).total() for fan in planned if fan.bounded)
     if count > most:
         last = planned[-1]
         span = written.span if isinstance(written, Leaf) and _own(tree, written) else last.span

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 from agent_core.runtime.policy import BACKOFF_CAP
-from agent_core.runtime.team import Agent, ModelUse, Policy, Team
+from agent_core.runtime.team import Agent, ModelUse, Policy, Status, Team
 from swarm_presets.counting import answers, fans
 from swarm_presets.parts import number
 from swarm_presets.positions import Leaf, Mapping, at
@@ -71,7 +71,10 @@ def plan(team: Team, tree: Mapping, price: Price, window: Window) -> Plan:
 
     times = _times(team, tree)
     lead = _share(team.supervisor, int(answers(tree)), cost, widest)
-    hands = [_share(agent, times[name], cost, widest) for name, agent in team.agents.items()]
+    hands = [
+        _share(_alone(team, agent), times[name], cost, widest)
+        for name, agent in team.agents.items()
+    ]
     shares = [replace(share, model=team.plain_models(share.model)[0]) for share in (lead, *hands)]
     return _summed(team, shares[0], shares[1:], tree)
 
@@ -81,8 +84,14 @@ def _times(team: Team, tree: Mapping) -> dict[str, int]:
     most = team.delegation.max_delegations
     if not team.flow:
         return dict.fromkeys(team.agents, most)
-    counted = sum((fan.times for fan in fans(tree)), Counter[str]())
+    counted = sum((fan.times + fan.again for fan in fans(tree)), Counter[str]())
     return {name: min(counted[name], most) for name in team.agents}
+
+
+def _alone(team: Team, agent: Agent) -> Agent:
+    """The agent with the policies of one delegation: that of a step in part counts as further ones (`_times`)."""
+    policy = {s: p for s, p in agent.policy.items() if s is not Status.PARTIAL or not team.flow}
+    return replace(agent, policy=policy)
 
 
 def _price(use: ModelUse, price: Price) -> tuple[float, float] | None:
@@ -171,7 +180,7 @@ def _way(team: Team, name: str) -> list[str]:
     """An agent and all to which its task may be handed on, each of them once."""
     way = [name]
     for one in way:
-        policies = team.agents[one].policy.values()
+        policies = _alone(team, team.agents[one]).policy.values()
         targets = [p.delegate_to for p in policies if p.next_action == "delegate_to"]
         way += [t for t in dict.fromkeys(targets) if t in team.agents and t not in way]
     return way

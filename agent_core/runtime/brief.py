@@ -16,6 +16,7 @@ from typing import Any
 from agent_core.assembly.gather import Gathered, gather_context
 from agent_core.models.tokens import of_text
 from agent_core.ports import Journal
+from agent_core.runtime.flow_again import stood_in, superseded
 from agent_core.runtime.run import Run
 from agent_core.runtime.team import Agent, Overflow
 from agent_core.types import Row, RowKind
@@ -123,13 +124,23 @@ def _conversation(rows: Sequence[Row], turn: int, *, whole: bool) -> str:
 
 
 async def handed_over(ids: Sequence[str], rows: Sequence[Row], journal: Journal) -> str:
-    """The results that these agents brought in this turn, in the order in which they were stored; "" for none."""
+    """The results that these agents, or others in their place, brought in this turn; "" for none.
+
+    They come in the order in which they were stored.
+    """
+    own = [row for row in rows if row.turn_id == journal.turn_id]
+    done, places = superseded(own), stood_in(own)
     found = [
-        row.meta["delegation"]
-        for row in rows
-        if row.turn_id == journal.turn_id and "delegation" in row.meta
+        (row.meta["delegation"], places.get(row.ref))
+        for row in own
+        if "delegation" in row.meta and row.ref not in done
     ]
-    parts = [await _result(entry, journal) for entry in found if entry["agent"] in ids]
+    wanted = {*ids}
+    parts = [
+        await _result(entry, journal)
+        for entry, place in found
+        if wanted & {entry["agent"], place, *entry.get("before", ())}
+    ]
     return "\n\n".join(("Results of other agents:", *parts)) if parts else ""
 
 

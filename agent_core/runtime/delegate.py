@@ -57,7 +57,9 @@ def plan_of(team: Team, desks: "dict[str, _Desk]") -> Plan | None:
     return Plan(
         team.flow,
         team.inputs,
-        tool=lambda agent, item: _delegate_tool(_with_item(desks[agent], item)),
+        tool=lambda agent, item, model: _delegate_tool(
+            replace(_with_item(desks[agent], item), model=model)
+        ),
         titles={name: agent.display(language) for name, agent in agents},
         handed={name: agent.from_agents for name, agent in agents},
         halfway={name: _halfway(agent) for name, agent in agents},
@@ -66,12 +68,24 @@ def plan_of(team: Team, desks: "dict[str, _Desk]") -> Plan | None:
 
 def _halfway(agent: Agent) -> Halfway:
     policy = policy_of(agent, Status.PARTIAL)
-    return Halfway(policy.next_action, policy.say)
+    other = policy.fallback_model
+    return Halfway(
+        policy.next_action,
+        policy.say,
+        retries=policy.max_retries if policy.retryable else 0,
+        backoff=policy.backoff,
+        fallback_model="" if other is None or other == agent.model else other,
+        fallback_tools=policy.fallback_tools,
+        delegate_to=policy.delegate_to or "",
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class _Desk:
-    """What the delegations to one agent share within a turn. `copies` is the agent's own bound, `desks` are all."""
+    """What the delegations to one agent share within a turn. `copies` is the agent's own bound, `desks` are all.
+
+    `model` is the fallback model that a plan wants, "" for none.
+    """
 
     team: Team
     agent: Agent
@@ -80,6 +94,7 @@ class _Desk:
     copies: asyncio.Semaphore
     desks: "dict[str, _Desk]"
     item: str = ""
+    model: str = ""
 
 
 def _with_item(desk: _Desk, item: str) -> _Desk:
@@ -174,7 +189,7 @@ async def _worked(desk: _Desk, work: _Work) -> tuple[Outcome, Next]:
     agent, emit, ctx = desk.agent, desk.place.parent.emit, work.ctx
     async with desk.copies, desk.everybody:
         emit(AgentStarted(agent.id, agent.display(ctx.language), work.task, ctx.call_id))
-        ended, model = 0, ""
+        ended, model = 0, desk.model
         first = f"{ctx.call_id}.{agent.id}" if work.before else ctx.call_id
         while True:
             name = first if ended == 0 else f"{first}.{ended}"

@@ -138,16 +138,26 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Halfway:
-    """What an agent's policy for `partial` says: it holds for a step that lacks this agent's part."""
+    """What an agent's policy for `partial` says: it holds for a step that lacks this agent's part.
+
+    `backoff` is in seconds; `fallback_model` "": none. `fallback_tools` and `delegate_to` go with their `action`.
+    """
 
     action: str = "use_partial"
     say: str = ""
+    retries: int = 0
+    backoff: float = 0.0
+    fallback_model: str = ""
+    fallback_tools: tuple[str, ...] = ()
+    delegate_to: str = ""
 
 
 @dataclass(slots=True)
 class Plan:
-    """What one turn carries out; `tool` gives the delegation to an agent, its prompt filled with an item.
+    """What one turn carries out.
 
+    `tool` gives the delegation to an agent by its id, the item that fills its prompt, and the fallback model that it
+    runs on ("": its own).
     `titles` are the agents' names for people, `handed` whose results each agent is given by its `from_agents`,
     `halfway` their policies for steps that succeed in part. `values` are the inputs once they are known, None before;
     `seen` keeps how calls ended.
@@ -155,7 +165,7 @@ class Plan:
 
     steps: tuple[Step, ...]
     inputs: tuple[Input, ...]
-    tool: Callable[[str, str], ToolSpec]
+    tool: Callable[[str, str, str], ToolSpec]
     titles: Mapping[str, str] = field(default_factory=dict)
     handed: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     halfway: Mapping[str, Halfway] = field(default_factory=dict)

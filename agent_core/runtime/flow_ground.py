@@ -1,7 +1,7 @@
 """What a plan is carried out on: the calls it asks for, how they ended, and how its steps did."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from agent_core.runtime.flow import Halfway, Value, Values, filled, look, shown
 from agent_core.runtime.inputs import written
@@ -13,7 +13,11 @@ _USABLE = frozenset({"use_result", "use_partial"})
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """A call that is to be made: a delegation, or (no `agent`) a question to the person."""
+    """A call that is to be made: a delegation, or (no `agent`) a question to the person.
+
+    `of` is the key of the call that it stands in for, "" for none; it is made after `wait` seconds, with the fallback
+    model `model` ("": the agent's own).
+    """
 
     key: str
     agent: str = ""
@@ -22,6 +26,14 @@ class Planned:
     item: str = ""
     question: str = ""
     options: tuple[str, ...] = ()
+    model: str = ""
+    wait: float = 0.0
+    of: str = ""
+
+
+def again_key(key: str, number: int) -> str:
+    """The key of a call's stand-in, from 1."""
+    return f"{key}.again{number}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +96,23 @@ class Ground:
 
     def ended(self, calls: Sequence[Planned]) -> list[Done]:
         """How these calls ended, as far as they have."""
-        return [self.done[call.key] for call in calls if call.key in self.done]
+        return [self.end(call) for call in calls if call.key in self.done]
+
+    def tried(self, key: str) -> int:
+        """How many stand-ins of a call have ended."""
+        number = 0
+        while again_key(key, number + 1) in self.done:
+            number += 1
+        return number
+
+    def end(self, call: Planned) -> Done:
+        """How a call ended, its stand-ins included: the last that brought something, else the last."""
+        keys = [call.key, *(again_key(call.key, n + 1) for n in range(self.tried(call.key)))]
+        ends = [self.done[key] for key in reversed(keys)]
+        best = next((end for end in ends if end.ok), None) or next(
+            (end for end in ends if end.usable), ends[0]
+        )
+        return replace(best, agent=call.agent)
 
     def open(self, calls: Sequence[Planned]) -> tuple[Planned, ...]:
         """Those without a result."""

@@ -16,6 +16,7 @@ from agent_core.runtime.flow import (
     look,
     shown,
 )
+from agent_core.runtime.flow_again import again
 from agent_core.runtime.flow_ground import Done, Ground, Planned, Result, value_at
 from agent_core.runtime.flow_votes import tally
 from agent_core.runtime.team import Status
@@ -49,7 +50,7 @@ def _delegate(
     branch = action.branch
     if not action.for_each:
         one = Planned(name, branch.agent, ground.task(branch.task))
-        return (ground.open([one]) or _single(ground.done[one.key])), [one]
+        return (ground.open([one]) or _single(ground.end(one))), [one]
     items = value_at(action.for_each, ground, results)
     if not isinstance(items, list | tuple) or not items:
         return Result(Status.EMPTY, told=f"`{action.for_each}` has no items"), []
@@ -69,6 +70,8 @@ def _delegate(
         for c, end in zip(calls, ends, strict=True)
         if not end.ok
     )
+    if missing and (more := again(calls, ground)):
+        return more, calls
     whole = not missing and not told
     status = Status.COMPLETED if whole else _mixed(ends)
     return Result(status, [end.data for end in ends], "\n\n".join(texts), missing, told), calls
@@ -96,6 +99,8 @@ def _parallel(name: str, action: Parallel, ground: Ground) -> Carried:
     ends = ground.ended(calls)
     enough = sum(end.ok for end in ends) >= action.need
     whole = enough and _required_hold(action.branches, ends)
+    if not whole and (more := again(calls, ground)):
+        return more, calls
     status = Status.COMPLETED if whole else _mixed(ends)
     data = {end.agent: end.data for end in ends}
     return Result(status, data, _sections(ends, ground), _lacking(ends)), calls
@@ -132,8 +137,11 @@ def _debate(name: str, action: Debate, ground: Ground) -> Carried:
         calls += round_calls
         if open_calls := ground.open(round_calls):
             return open_calls, calls
-        last |= {c.agent: ground.done[c.key] for c in round_calls if ground.done[c.key].usable}
-        sides = [c.agent for c in round_calls if ground.done[c.key].usable]
+        if more := again(calls, ground):  # before the others go on, and before the judge
+            return more, calls
+        said = {c.agent: end for c in round_calls if (end := ground.end(c)).usable}
+        last |= said
+        sides = list(said)
     ends = ground.ended(calls)
     if not last or any(end.action == "stop_and_report" for end in ends):
         return Result(_mixed(ends), missing=_lacking(ends)), calls
@@ -144,9 +152,9 @@ def _debate(name: str, action: Debate, ground: Ground) -> Carried:
         _arguments(action.judge, last, ground),
     )
     calls.append(judge)
-    if open_calls := ground.open([judge]):
+    if open_calls := ground.open([judge]) or again(calls, ground):
         return open_calls, calls
-    verdict = ground.done[judge.key]
+    verdict = ground.end(judge)
     ends = ground.ended(calls)
     status = Status.COMPLETED if all(end.ok for end in ends) else _mixed(ends)
     return Result(status, verdict.data, verdict.text, _lacking(ends)), calls
@@ -168,7 +176,7 @@ def _vote(name: str, action: Vote, ground: Ground) -> Carried:
         for agent in action.agents
         for n in range(1, action.samples + 1)
     ]
-    if open_calls := ground.open(calls):
+    if open_calls := ground.open(calls) or again(calls, ground):
         return open_calls, calls
     ends = ground.ended(calls)
     count = tally(action, [look(end.data, action.field) if end.ok else None for end in ends])

@@ -13,6 +13,7 @@ from agent_core.runtime.team import Status
 
 _CHOICE = {"en": ("Go on without it", "Stop"), "zh": ("不等它，继续", "停止")}
 _STOP = frozenset(options[1] for options in _CHOICE.values())
+_TOOLS = "fallback_to_direct_tools"
 Halves = tuple[tuple[str, Halfway], ...]  # by agent
 
 
@@ -21,7 +22,8 @@ class Walk:
     """How far a plan is: the `batch` that comes next, of `step`; none where it is over.
 
     `reply`: the supervisor's model has the last word. `stopped`: the step that ended the plan early, "" for none.
-    `says`: what the policies for `partial` want to be minded.
+    `says`: what the policies for `partial` want to be minded; `fallen`: the agents whose part the supervisor does
+    itself after them, each with the tools for it; `enough`: the steps whose result they take as it is.
     """
 
     results: dict[str, Result] = field(default_factory=dict)
@@ -30,6 +32,8 @@ class Walk:
     reply: bool = False
     stopped: str = ""
     says: tuple[str, ...] = ()
+    fallen: dict[str, tuple[str, ...]] = field(default_factory=dict)
+    enough: frozenset[str] = frozenset()
 
     @property
     def status(self) -> str:
@@ -63,14 +67,22 @@ def walk(steps: Sequence[Step], ground: Ground) -> Walk:
             at.batch, at.step = batch, step.id
             return at
         at.results[step.id] = made
-        new = dict.fromkeys(half.say for _, half in halves if half.say not in at.says)
-        at.says += tuple(filter(None, new))
+        _mind(at, step, halves)
         if _stops(ground, calls, asked, halves):
             at.stopped = step.id
             at.results[step.id] = _stopped(made, ground, calls, asked)
             break
     at.reply = bool(at.stopped) and any(isinstance(step.action, Reply) for step in steps)
     return at
+
+
+def _mind(at: Walk, step: Step, halves: Halves) -> None:
+    """Keep what the policies of a step that succeeded in part mean for the answer."""
+    new = dict.fromkeys(half.say for _, half in halves if half.say not in at.says)
+    at.says += tuple(filter(None, new))
+    at.fallen |= {name: half.fallback_tools for name, half in halves if half.action == _TOOLS}
+    if halves and all(half.action == "use_result" for _, half in halves):
+        at.enough |= {step.id}
 
 
 def _holds(condition: Condition, ground: Ground, results: Mapping[str, Result]) -> bool:

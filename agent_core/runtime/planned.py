@@ -16,7 +16,8 @@ from agent_core.runtime.flow_ground import SKIPPED, Done, Ground, Planned
 from agent_core.runtime.flow_walk import Walk, walk
 from agent_core.runtime.inputs import ASKED, Wanted, resolve, written
 from agent_core.runtime.internal import INTERNAL
-from agent_core.runtime.restrict import DELEGATE
+from agent_core.runtime.policy import in_part
+from agent_core.runtime.restrict import DELEGATE, FALL_BACK
 from agent_core.runtime.run import Ended, Language, Run
 from agent_core.runtime.team import Status
 from agent_core.tools.ask import ASK_USER, ask_tools
@@ -70,8 +71,8 @@ def regrant(run: Run, rows: Sequence[Row]) -> None:
             and row.kind is RowKind.ASSISTANT
             and PLAN in row.meta
         ):
-            items = {i: entry["item"] for i, entry in row.meta[PLAN]["calls"].items()}
-            _grant(run, [(call, items.get(call.id, "")) for call in row.message.calls])
+            kept = row.meta[PLAN]["calls"]
+            _grant(run, [(call, kept.get(call.id, {})) for call in row.message.calls])
 
 
 def is_fixed(run: Run) -> bool:
@@ -140,14 +141,19 @@ async def _make(run: Run, rows: list[Row], batch: Sequence[Planned], step: str) 
     """Store a batch as a row of calls, which the loop then runs as it runs a model's."""
     turn = run.journal.turn_id
     calls = [_call(turn, one) for one in batch]
-    _grant(run, [(call, one.item) for call, one in zip(calls, batch, strict=True)])
-    kept = {
-        call.id: {"key": one.key, "agent": one.agent, "item": one.item}
-        for call, one in zip(calls, batch, strict=True)
-    }
+    kept = {call.id: _kept(one) for call, one in zip(calls, batch, strict=True)}
+    _grant(run, [(call, kept[call.id]) for call in calls])
+    if wait := max(one.wait for one in batch):
+        await run.sleep(wait)
     meta = {PLAN: {"step": step, "calls": kept}}
     row = NewRow(RowKind.ASSISTANT, assistant("", *calls), ref=PLAN, meta=meta)
     rows += await run.journal.append([row])
+
+
+def _kept(one: Planned) -> dict[str, str]:
+    """What a row keeps of a call."""
+    more = {"model": one.model, "of": one.of} if one.of else {}
+    return {"key": one.key, "agent": one.agent, "item": one.item, **more}
 
 
 def _call(turn: int, one: Planned) -> ToolUse:
@@ -158,22 +164,23 @@ def _call(turn: int, one: Planned) -> ToolUse:
     return ToolUse(made, f"{DELEGATE}{one.agent}", {"task": one.task, **context})
 
 
-def _grant(run: Run, calls: Sequence[tuple[ToolUse, str]]) -> None:
+def _grant(run: Run, calls: Sequence[tuple[ToolUse, Mapping[str, str]]]) -> None:
     if run.plan is None:
         return
     found = dict(run.granted)
-    for call, item in calls:
-        spec = _spec(run.plan, call.name, item)
+    for call, kept in calls:
+        spec = _spec(run.plan, call.name, kept)
         if spec is not None:
             found[call.id] = spec
     run.granted = found
 
 
-def _spec(plan: Plan, name: str, item: str) -> ToolSpec | None:
+def _spec(plan: Plan, name: str, kept: Mapping[str, str]) -> ToolSpec | None:
     if name == ASK_USER:
         return ask_tools()[0]
     try:
-        return plan.tool(name.removeprefix(DELEGATE), item)
+        agent = name.removeprefix(DELEGATE)
+        return plan.tool(agent, kept.get("item", ""), kept.get("model", ""))
     except KeyError:  # the preset was edited during the restart, and this agent is no more
         return None
 
@@ -253,8 +260,10 @@ def _note(plan: Plan, at: Walk) -> NewRow:
         told = "; ".join(filter(None, (result.told, f"missing: {lacks}" if lacks else "")))
         why = "its condition does not hold" if result.status == SKIPPED else told
         lines.append(f"- {name}: {result.status}" + (f"; {why}" if why else ""))
+    if not at.stopped:
+        lines += [in_part(name, FALL_BACK, tools) for name, tools in at.fallen.items()]
     lines += at.says
-    lines.append(_STOPPED if at.stopped else _TAIL[at.status != Status.COMPLETED])
+    lines.append(_STOPPED if at.stopped else _TAIL[_lacks(at)])
     steps = {
         name: {"status": r.status, "data": r.data, "missing": [list(m) for m in r.missing]}
         for name, r in at.results.items()
@@ -265,9 +274,16 @@ def _note(plan: Plan, at: Walk) -> NewRow:
         "steps": steps,
         "stopped": at.stopped,
         "reply": at.reply,
+        "fallen": {} if at.stopped else {name: list(tools) for name, tools in at.fallen.items()},
     }
     words = runtime_note("\n".join(lines))
     return NewRow(RowKind.NOTE, user(words), meta={INTERNAL: PLAN, PLAN: kept})
+
+
+def _lacks(at: Walk) -> bool:
+    """Whether the answer must say what is missing."""
+    done = {SKIPPED, Status.COMPLETED}
+    return any(r.status not in done and name not in at.enough for name, r in at.results.items())
 
 
 def _plain(at: Walk, language: Language) -> str:

@@ -5,6 +5,7 @@ the next action (guide "presets", 4). The texts are for the supervising model; t
 runtime enforces anyway.
 """
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from agent_core.runtime.team import Agent, NextAction, Policy, Status
@@ -82,6 +83,11 @@ class Next:
 Decision = Retry | Next
 
 
+def backoff(first: float, retry: int) -> float:
+    """Seconds before a retry, from 1: twice as long each time, up to a cap."""
+    return min(first * 2.0 ** (retry - 1), BACKOFF_CAP)
+
+
 def policy_of(agent: Agent, status: Status) -> Policy:
     """The agent's policy for a status, or the default one."""
     return agent.policy.get(status) or DEFAULTS[status]
@@ -99,7 +105,7 @@ def decide(agent: Agent, status: Status, attempt: int, used_fallback_model: bool
     policy = policy_of(agent, status)
     retries = policy.max_retries if policy.retryable and status not in FINAL else 0
     if attempt <= retries and not used_fallback_model:
-        return Retry(min(policy.backoff * 2 ** (attempt - 1), BACKOFF_CAP))
+        return Retry(backoff(policy.backoff, attempt))
     if _switches(agent, policy, status) and not used_fallback_model:
         return Retry(0.0, policy.fallback_model)
     return Next(
@@ -110,6 +116,13 @@ def decide(agent: Agent, status: Status, attempt: int, used_fallback_model: bool
         fallback_tools=policy.fallback_tools if policy.next_action == _TOOLS else (),
         delegate_to=policy.delegate_to if policy.next_action == "delegate_to" else None,
     )
+
+
+def in_part(agent: str, action: NextAction, tools: Sequence[str]) -> str:
+    """What a supervisor is told of an agent's part that a step of a plan lacks."""
+    named = ", ".join(f"`{name}`" for name in tools)
+    then = _THEN[action].format(tools=named, role=f"`{agent}`", target="")
+    return f"The part of `{agent}` is missing. {then}"
 
 
 def nowhere(decision: Next) -> Next:

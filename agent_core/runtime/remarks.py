@@ -5,6 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from agent_core.runtime.flow import PLAN
+from agent_core.runtime.flow_again import superseded
 from agent_core.runtime.output import Verdict
 from agent_core.runtime.run import Language
 from agent_core.runtime.team import Status
@@ -78,10 +79,13 @@ def _failed(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
         if row.kind is RowKind.ASSISTANT
         for call in row.message.calls
     }
+    done = superseded(rows)
     ended = [
-        (asked.get(row.ref, 0), row.meta["delegation"]) for row in rows if "delegation" in row.meta
+        (asked.get(row.ref, 0), row.meta["delegation"])
+        for row in rows
+        if "delegation" in row.meta and row.ref not in done
     ]
-    yield from _broken(rows)
+    yield from _broken(rows, done)
     for seq, entry in ended:
         done_later = any(
             other["agent"] == entry["agent"] and other["status"] == Status.COMPLETED and later > seq
@@ -91,13 +95,13 @@ def _failed(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
             yield entry
 
 
-def _broken(rows: Sequence[Row]) -> Iterator[dict[str, Any]]:
+def _broken(rows: Sequence[Row], done: frozenset[str]) -> Iterator[dict[str, Any]]:
     """Delegations of a fixed plan that could not even be made: no model has heard of them to do otherwise."""
     failed = {r.ref for r in rows if r.kind is RowKind.RESULT and "delegation" not in r.meta}
     for row in rows:
         if row.kind is RowKind.ASSISTANT and PLAN in row.meta:
             for made, call in row.meta[PLAN]["calls"].items():
-                if made in failed and call["agent"]:
+                if made in failed and call["agent"] and made not in done:
                     yield {"agent": call["agent"], "status": Status.ERROR}
 
 

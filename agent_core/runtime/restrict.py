@@ -9,18 +9,20 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from agent_core.runtime.flow import PLAN
+from agent_core.runtime.flow_again import superseded
 from agent_core.runtime.guards import made_calls
-from agent_core.runtime.team import Agent
+from agent_core.runtime.team import Agent, NextAction, Status
 from agent_core.tools.ask import ASK_USER
 from agent_core.types import Row, RowKind, ToolResult, ToolUse
 
 DELEGATE = "delegate_to_"
+FALL_BACK: NextAction = "fallback_to_direct_tools"
 End = Literal["round_limit", "call_limit", "doom_loop", "stop_and_report"]
 WHY: dict[End, str] = {
     "round_limit": "The limit of tool rounds is reached. Answer now from what is known; say what is missing.",
     "call_limit": "The limit of tool calls is reached. Answer now from what is known; say what is missing.",
     "doom_loop": "No further tool may be called in this turn. Answer from what is known.",
-    "stop_and_report": "A delegation ended with stop_and_report: report it, call nothing.",
+    "stop_and_report": "A delegation or the plan ended with stop_and_report: report it, call nothing.",
 }
 
 ASK_FIRST = (
@@ -82,13 +84,24 @@ def restriction(rows: Sequence[Row], turn_id: int, agent: Agent) -> Restriction:
     most = agent.limits.tool_calls
     own = [row for row in mine if PLAN not in row.meta]
     left = None if most is None else max(0, most - len(made_calls(own, turn_id)))
-    outcomes = [row.meta["delegation"] for row in mine if "delegation" in row.meta]
+    outcomes = _outcomes(mine)
     ended = _ended(mine, turn_id, agent, left, outcomes)
     if ended:
         return Restriction(ended)
     if _must_ask(mine):
         return Restriction(asking=True, calls=left)
     return _fallen_back(outcomes, left)
+
+
+def _outcomes(rows: Sequence[Row]) -> list[dict[str, Any]]:
+    """How delegations ended, and the parts of a plan's steps that are left to direct tools."""
+    done = superseded(rows)
+    found = [r.meta["delegation"] for r in rows if "delegation" in r.meta and r.ref not in done]
+    for row in rows:
+        for name, tools in row.meta.get(PLAN, {}).get("fallen", {}).items():
+            end = {"agent": name, "status": Status.PARTIAL, "next_action": FALL_BACK}
+            found.append(end | {"fallback_tools": tools})
+    return found
 
 
 def _ended(
@@ -106,12 +119,13 @@ def _ended(
     if left == 0:
         return "call_limit"
     stopped = any(o["next_action"] == "stop_and_report" for o in outcomes)
+    stopped = stopped or any(row.meta.get(PLAN, {}).get("stopped") for row in rows)
     return "stop_and_report" if stopped else None
 
 
 def _fallen_back(outcomes: Sequence[dict[str, Any]], left: int | None) -> Restriction:
     """What the delegations that fell back to direct tools leave: their tools, and not their agents again."""
-    failed = [o for o in outcomes if o["next_action"] == "fallback_to_direct_tools"]
+    failed = [o for o in outcomes if o["next_action"] == FALL_BACK]
     if not failed:
         return Restriction(calls=left)
     only = frozenset(name for o in failed for name in o["fallback_tools"])

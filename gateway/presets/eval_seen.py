@@ -9,6 +9,7 @@ from sqlalchemy import Connection, select
 
 from agent_core.runtime import grounding
 from agent_core.runtime.flow import PLAN
+from agent_core.runtime.flow_again import superseded
 from agent_core.runtime.numbers import held
 from agent_core.runtime.outcome import denied_call
 from agent_core.runtime.output import parse, read
@@ -138,7 +139,12 @@ def _status(run: _Run, seconds: float) -> str:
 
 
 def _ended(run: _Run, reason: str) -> str:
-    final = {entry["agent"]: entry for entry in run.delegations}.values()
+    done = superseded(run.own)
+    final = {
+        row.meta["delegation"]["agent"]: row.meta["delegation"]
+        for row in run.own
+        if "delegation" in row.meta and row.ref not in done
+    }.values()
     stopped = [e["status"] for e in final if e["next_action"] == "stop_and_report"]
     if denied_call(run.own, run.turn_id) or Status.DENIED in stopped:
         return Status.DENIED

@@ -1,5 +1,6 @@
 """Random plans with random failures: each call at most once, steps in order, and any kill goes on where it was."""
 
+from collections import Counter
 from collections.abc import Mapping
 
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from agent_core.runtime.flow import (
     Condition,
     Debate,
     Delegate,
+    Halfway,
     Parallel,
     Reply,
     Step,
@@ -68,30 +70,53 @@ def end_of(call: Planned, status: str, x: int) -> Done:
     return Done(call.agent, status, STATUSES[status], "" if status == "error" else "words", data)
 
 
-def at(steps: tuple[Step, ...], done: Mapping[str, Done]) -> Walk:
-    return walk(steps, Ground(VALUES, "words", done))
+halves = st.dictionaries(
+    names,
+    st.builds(
+        Halfway,
+        st.sampled_from(["use_partial", "use_result", "delegate_to", "ask_user"]),
+        retries=st.integers(0, 2),
+        fallback_model=st.sampled_from(["", "other"]),
+        delegate_to=names,
+    ),
+)
+
+
+def at(
+    steps: tuple[Step, ...], done: Mapping[str, Done], half: Mapping[str, Halfway] | None = None
+) -> Walk:
+    return walk(steps, Ground(VALUES, "words", done, halfway=half or {}))
 
 
 @settings(max_examples=300, deadline=None)
-@given(plans, st.data())
+@given(plans, halves, st.data())
 def test_every_call_is_made_once_in_the_order_of_the_steps(
-    plan: list[tuple[Action, tuple[Condition, ...]]], data: st.DataObject
+    plan: list[tuple[Action, tuple[Condition, ...]]],
+    half: dict[str, Halfway],
+    data: st.DataObject,
 ) -> None:
+    """Also what is made again of a step in part: so often as its policy says, and not more."""
     steps = made(plan)
+    again: Counter[str] = Counter()
     done: dict[str, Done] = {}
     asked: list[str] = []
     order: list[int] = []
-    while (now := at(steps, done)).batch:
-        assert now == at(steps, dict(reversed(done.items())))  # nothing but the results counts
+    while (now := at(steps, done, half)).batch:
+        assert now == at(
+            steps, dict(reversed(done.items())), half
+        )  # nothing but the results counts
         for call in now.batch:
             assert call.key not in asked
             asked.append(call.key)
+            again[call.of] += bool(call.of)
             order.append(int(now.step.removeprefix("s")))
             # A kill in the middle of a batch: what has a result is not asked for again.
-            left = {c.key for c in at(steps, done).batch}
+            left = {c.key for c in at(steps, done, half).batch}
             assert call.key in left
             done[call.key] = end_of(call, data.draw(ends), data.draw(st.integers(0, 2)))
     assert order == sorted(order)
+    assert all(count <= 4 for count in again.values())  # two retries, a model, an agent
+    assert half or not +again
     assert len({call_id(3, key) for key in asked}) == len(asked)
     assert now.status in {
         "completed",

@@ -95,3 +95,17 @@ def test_an_answer_that_is_sent_back_is_a_call_more(tmp_path: Path) -> None:
     held = ", grounding: {numbers: required, max_repairs: 2}"
     found = made(tmp_path, "flow: [{delegate: judge}]", more=held)
     assert found.shares[3].calls == 4
+
+
+def test_what_a_step_in_part_has_made_again_is_counted(tmp_path: Path) -> None:
+    """Each part may lack as often as its policy for `partial` has it made again, or handed on."""
+    policy = ", policy: {partial: {next_action: delegate_to, delegate_to: b, retryable: true, max_retries: 2}}"
+    found = made(tmp_path, "flow: [{parallel: [{delegate: a}, {delegate: b}]}]", output=policy)
+    assert times(found) == {"a": 3, "b": 2, "judge": 0}
+    assert found.total.usd == pytest.approx(5 * AGENT)
+    alone = made(
+        tmp_path,
+        "flow: [{for_each: inputs.names, delegate: a}]\ndelegation: {max_delegations: 20}",
+        output=policy.replace("max_retries: 2", "max_retries: 1, fallback_model: demo"),
+    )
+    assert times(alone) == {"a": 15, "b": 5, "judge": 0}
