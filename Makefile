@@ -65,7 +65,7 @@ bench-context: $(VENV)/.installed-dev  ## what each compaction policy costs and 
 bench-backtest: $(VENV)/.installed-dev  ## what a backtest of 5 symbols and 13 years costs
 	@$(BIN)/python tests/bench/backtest.py $(BENCH_ARGS)
 
-bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what was said; DATA=DIR names the question sets
+bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what was said; DATA=DIR names the question sets, BENCH_ARGS="--turns 100" times whole turns among a million rows of others
 	@test -n "$(DATA)" || { echo "say where the question sets are: make bench-recall DATA=DIR" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.recall --data "$(DATA)" $(BENCH_ARGS)
 

@@ -10,8 +10,6 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
-from itertools import groupby
-from operator import itemgetter
 from typing import NamedTuple
 
 from agent_core.storage.postings import (
@@ -30,8 +28,9 @@ from agent_core.storage.postings import (
 from agent_core.storage.search import Group, Postings
 
 _PLACES = (1 << PLACE_BITS) - 1
-_NUMBER = itemgetter(0)
 _NOWHERE: frozenset[int] = frozenset()
+_FLAG_BITS = MAX_AROUND.bit_length()  # below a row's flags
+_MOST_FLAGS = QUESTION | DATED | NAMED
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +119,8 @@ class _Word(NamedTuple):
     session: float
 
 
-# A row that has a word so many times: (number of the word, place, size, times). Plain, since there are thousands.
-_Hit = tuple[int, int, int, int]
+# Rows of a group that have a word so many times, in order of place: (place, size, times). Plain: there are thousands.
+_Hits = list[tuple[int, int, int]]
 
 
 class _Graded(NamedTuple):
@@ -153,7 +152,7 @@ class _Space:
 
     def scores(self, graded: Sequence[_Graded]) -> Iterator[tuple[float, int, int]]:
         """(score, group, place) of every row that has a word, or a neighbour that has one."""
-        weights = self.weights
+        weights, told = self.weights, self._told()
         best_row = max((max(g.rows) for g in graded), default=0.0) or 1.0
         row, reply = weights.row / best_row, weights.reply / best_row
         window = _share(weights.window, (max(g.windows) for g in graded))
@@ -161,23 +160,26 @@ class _Space:
         named = self._having(self.asked.entities)
         for group, known, rows, windows, whole in graded:
             base, entities = session * whole, named.get(group, _NOWHERE)
+            asked, before = 0, 0.0  # whether the row before only asks, and what it has itself
             for place, value in enumerate(windows):
-                flags = known[place]
-                if not value or (flags & NAMED and self._left_out(group, place)):
-                    continue
-                score = base + window * value + row * rows[place]
-                if flags > MAX_AROUND:
-                    score += self._told(flags)
-                if place and known[place - 1] & QUESTION:
-                    score += reply * rows[place - 1]
-                if place in entities:
-                    score += weights.entity
-                yield score, group, place
+                flags, own = known[place], rows[place]
+                if value and not (flags & NAMED and self._left_out(group, place)):
+                    score = base + window * value + row * own + told[flags >> _FLAG_BITS]
+                    if asked:
+                        score += reply * before
+                    if place in entities:
+                        score += weights.entity
+                    yield score, group, place
+                asked, before = flags & QUESTION, own
 
-    def _told(self, flags: int) -> float:
-        """What a row gains or loses by telling a time or by being a question."""
-        told = self.weights.time if flags & DATED and self.asked.when else 0.0
-        return told - self.weights.question if flags & QUESTION else told
+    def _told(self) -> list[float]:
+        """By a row's flags: what it gains by telling a time and loses by being a question."""
+        weights = self.weights
+        gains: list[float] = []
+        for flags in range(0, _MOST_FLAGS + 1, 1 << _FLAG_BITS):
+            told = weights.time if flags & DATED and self.asked.when else 0.0
+            gains.append(told - weights.question if flags & QUESTION else told)
+        return gains
 
     def _having(self, words: Iterable[str]) -> dict[int, set[int]]:
         """The places of the rows that have any of these words, by group."""
@@ -191,9 +193,9 @@ class _Space:
         """Whether a row that names symbols names none that the question does."""
         return self.allowed is not None and place not in self.allowed.get(group, _NOWHERE)
 
-    def weightiest(self) -> dict[int, list[_Hit]]:
-        """The hits of the groups with the weightiest words, word by word, in order of place."""
-        hits: dict[int, list[_Hit]] = defaultdict(list)
+    def weightiest(self) -> dict[int, list[tuple[int, _Hits]]]:
+        """The hits of the groups with the weightiest words, by the number of the word."""
+        hits: dict[int, list[tuple[int, _Hits]]] = defaultdict(list)
         mass: dict[int, float] = defaultdict(float)
         for number, docs in enumerate(_chosen(self.found, self.asked.words, self.weights.most)):
             weight = rarity(len(docs), self.docs)
@@ -205,22 +207,24 @@ class _Space:
         return {group: hits[group] for _, group in best}
 
     def _spread(
-        self, number: int, docs: Mapping[int, int], into: dict[int, list[_Hit]]
+        self, number: int, docs: Mapping[int, int], into: dict[int, list[tuple[int, _Hits]]]
     ) -> tuple[set[int], int]:
         """Give a word's hits to their groups; which groups those are, and how many windows have the word."""
         having, windows = set[int](), 0
+        own: _Hits = []  # of the group at hand
         last, end = (
             -1,
             0,
-        )  # the group at hand, and the first place behind the windows that were counted in it
+        )  # that group, and the first place behind the windows that were counted in it
         for doc, times in docs.items():
             group, place = doc >> GROUP_BITS, doc >> ROW_BITS & _PLACES
             if doc & NAMES and self._left_out(group, place):
                 continue
             if group != last:
                 having.add(group)
-                last, end = group, 0
-            into[group].append((number, place, doc & MAX_SIZE, times))
+                last, end, own = group, 0, []
+                into[group].append((number, own))
+            own.append((place, doc & MAX_SIZE, times))
             windows += place + NEIGHBOURS + 1 - max(end, place - NEIGHBOURS)
             end = place + NEIGHBOURS + 1
         return having, windows
@@ -234,34 +238,32 @@ class _Space:
             rarity(groups, self.sessions) * (weights.k1 + 1),
         )
 
-    def grade(self, no: int, group: Group, hits: list[_Hit]) -> _Graded:
+    def grade(self, no: int, group: Group, hits: Sequence[tuple[int, _Hits]]) -> _Graded:
         """BM25 of a group at the three grains."""
         weights, known = self.weights, unpack(group.around)
         rows, windows, session = [0.0] * len(known), [0.0] * len(known), 0.0
         flat, steep = weights.k1 * (1 - weights.b), weights.k1 * weights.b * self.docs / self.tokens
         length = group.tokens * self.sessions / self.tokens
         whole = weights.k1 * (1 - weights.session_b + weights.session_b * length)
-        for number, group_hits in groupby(hits, key=_NUMBER):
-            word, own = self.words[number], list(group_hits)
-            for _, place, size, times in own:
+        for number, own in hits:
+            word, total = self.words[number], 0
+            for place, size, times in own:
                 rows[place] += word.row * times / (times + flat + steep * size)
-            total = sum([hit[3] for hit in own])
+                total += times
             session += word.session * total / (total + whole)
             self._add_windows(word.window, own, known, windows)
         return _Graded(no, known, rows, windows, session)
 
     def _add_windows(
-        self, weight: float, hits: list[_Hit], known: tuple[int, ...], into: list[float]
+        self, weight: float, hits: _Hits, known: tuple[int, ...], into: list[float]
     ) -> None:
-        first = hits[0][1] - NEIGHBOURS  # hits are in order of place
-        near = [0] * (hits[-1][1] + NEIGHBOURS + 1 - first)
-        for _, place, _, times in hits:
-            for at in range(place - NEIGHBOURS - first, place + NEIGHBOURS + 1 - first):
-                near[at] += times
+        near: dict[int, int] = {}  # how often the word stands around a place
+        for place, _, times in hits:
+            for at in range(max(place - NEIGHBOURS, 0), min(place + NEIGHBOURS + 1, len(known))):
+                near[at] = near.get(at, 0) + times
         flat, steep = self.flat, self.steep
-        for at in range(max(first, 0), min(first + len(near), len(known))):
-            if times := near[at - first]:
-                into[at] += weight * times / (times + flat + steep * (known[at] & MAX_AROUND))
+        for at, times in near.items():
+            into[at] += weight * times / (times + flat + steep * (known[at] & MAX_AROUND))
 
 
 def _share(weight: float, values: Iterable[float]) -> float:

@@ -146,9 +146,10 @@ class _Search:
     def _pins(self) -> list[Kept]:
         """What holds always: never scored, but of this question's symbols or of none (RCL-7, C-31)."""
         pins: list[Kept] = []
-        for kind, count, of in self.profile.pins:
-            found = newest(self.conn, self.owner, self.scope, kind, self.now, of)
-            fitting = [kept for kept in found if self._in_scope(kept.codes)]
+        limits = {kind: of for kind, _, of in self.profile.pins}
+        found = newest(self.conn, self.owner, self.scope, limits, self.now)
+        for kind, count, _ in self.profile.pins:
+            fitting = [kept for kept in found[kind] if self._in_scope(kept.codes)]
             pins += [kept for kept in fitting if memory_id(kept.id) not in self.shown][:count]
         return pins
 

@@ -1,18 +1,8 @@
-"""Whether anything is known of a person that a message could bring back: one statement, since most know nothing."""
+"""What is known of a person that a message could bring back: one statement, since most know nothing."""
 
-from typing import Any
+from typing import NamedTuple
 
-from sqlalchemy import (
-    BindParameter,
-    Connection,
-    Exists,
-    Select,
-    bindparam,
-    exists,
-    literal,
-    or_,
-    select,
-)
+from sqlalchemy import BindParameter, Connection, bindparam, exists, false, or_, select
 from sqlmodel import SQLModel
 
 from agent_core.storage.tables_memory import (
@@ -41,18 +31,22 @@ _SAID = exists().where(
 )
 
 
-def _any(*conditions: Exists) -> Select[Any]:
-    return select(literal(1)).where(or_(*conditions))
+_NEVER = false().label("book")
+_IN_BOOK = or_(*(exists().where(t.c.owner == _OWNER) for t in _BOOK)).label("book")
+_WITHOUT_BOOK = select(_REMEMBERED.label("memories"), _SAID.label("said"), _NEVER)
+_WITH_BOOK = select(_REMEMBERED.label("memories"), _SAID.label("said"), _IN_BOOK)
 
 
-_WITHOUT_BOOK = _any(_REMEMBERED, _SAID)
-_WITH_BOOK = _any(_REMEMBERED, _SAID, *(exists().where(t.c.owner == _OWNER) for t in _BOOK))
+class Known(NamedTuple):
+    """Whether the owner has memories, words in other sessions of a scope, anything in their book."""
+
+    memories: bool
+    said: bool
+    book: bool
 
 
-def anything_known(
-    conn: Connection, owner: str, scope: str, session_id: str, *, book: bool
-) -> bool:
-    """Whether the owner has memories, words in other sessions of this scope, or (`book`) anything in their book."""
+def known(conn: Connection, owner: str, scope: str, session_id: str, *, book: bool) -> Known:
+    """What there is of an owner besides this session; with `book` false theirs stays closed."""
     query = _WITH_BOOK if book else _WITHOUT_BOOK
     values = {"owner": owner, "scope": scope, "session": session_id}
-    return conn.execute(query, values).first() is not None
+    return Known(*map(bool, conn.execute(query, values).one()))

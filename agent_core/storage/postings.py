@@ -13,6 +13,7 @@ from collections.abc import Sequence
 SIZE_BITS, NAMED_BITS, PLACE_BITS = 8, 1, 19
 ROW_BITS = NAMED_BITS + SIZE_BITS
 GROUP_BITS = PLACE_BITS + ROW_BITS
+ROW_SPAN = (1 << ROW_BITS) - 1
 MAX_SIZE = (1 << SIZE_BITS) - 1
 NAMES = 1 << SIZE_BITS
 MAX_DOCS = 256  # rows of one group; a longer session goes on in another part
@@ -42,10 +43,9 @@ def group_base(group: int) -> int:
     return group << GROUP_BITS
 
 
-def row_range(group: int, place: int) -> tuple[int, int]:
-    """The lowest and the highest id that the row at a place may have."""
-    low = group_base(group) | place << ROW_BITS
-    return low, low + (1 << ROW_BITS) - 1
+def row_low(group: int, place: int) -> int:
+    """The lowest id that the row at a place may have; the highest is ROW_SPAN above it."""
+    return group_base(group) | place << ROW_BITS
 
 
 def group_of(doc: int) -> int:

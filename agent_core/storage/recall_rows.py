@@ -4,11 +4,12 @@ The index says which; whether a memory still holds, and whether a row still stan
 """
 
 import datetime as dt
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from functools import lru_cache
+from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Select, and_, or_, select
+from sqlalchemy import Connection, Executable, and_, bindparam, func, or_, select
 
 from agent_core.storage.tables import Checkpoint, Transcript
 from agent_core.storage.tables_memory import MemoryRow
@@ -21,6 +22,38 @@ _COLUMNS = [
     _MEMORY.c[name]
     for name in ("id", "kind", "text", "codes", "credibility", "created_at", "confirmed_at")
 ]
+
+
+# On the path of each turn: built once.
+_LATEST = (_MEMORY.c.created_at.desc(), _MEMORY.c.id.desc())
+_HOLDING = and_(
+    _MEMORY.c.owner == bindparam("owner"),
+    _MEMORY.c.scope == bindparam("scope"),
+    _MEMORY.c.kind != "marker",
+    _MEMORY.c.archived_at.is_(None),
+    _MEMORY.c.superseded_by.is_(None),
+    or_(
+        _MEMORY.c.valid_until.is_(None),
+        _MEMORY.c.valid_until > bindparam("now", type_=_MEMORY.c.valid_until.type),
+    ),
+)
+_EVERYTHING = select(*_COLUMNS).where(_HOLDING).order_by(*_LATEST)
+_AMONG = select(*_COLUMNS).where(_HOLDING, _MEMORY.c.id.in_(bindparam("ids", expanding=True)))
+_OF_KIND = (
+    select(
+        *_COLUMNS,
+        func.row_number().over(partition_by=_MEMORY.c.kind, order_by=_LATEST).label("nth"),
+    )
+    .where(_HOLDING, _MEMORY.c.kind.in_(bindparam("kinds", expanding=True)))
+    .subquery()
+)
+_NEWEST = select(_OF_KIND).where(_OF_KIND.c.nth <= bindparam("most")).order_by(_OF_KIND.c.nth)
+_TAKEN_BACK = select(_CHECKPOINT.c.id).where(
+    _CHECKPOINT.c.session_id == _TRANSCRIPT.c.session_id,
+    _CHECKPOINT.c.kind == "undo",
+    _CHECKPOINT.c.after < _TRANSCRIPT.c.seq,
+    _CHECKPOINT.c.until > _TRANSCRIPT.c.seq,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,60 +80,57 @@ class Told:
 
 
 def newest(
-    conn: Connection, owner: str, scope: str, kind: str, now: dt.datetime, limit: int
-) -> list[Kept]:
-    """The newest memories of a kind that hold."""
-    query = _holding(owner, scope, now).where(_MEMORY.c.kind == kind)
-    query = query.order_by(_MEMORY.c.created_at.desc(), _MEMORY.c.id.desc()).limit(limit)
-    return _kept(conn, query)
+    conn: Connection, owner: str, scope: str, limits: Mapping[str, int], now: dt.datetime
+) -> dict[str, list[Kept]]:
+    """The newest memories that hold, of each kind at most so many, newest first."""
+    values = {"owner": owner, "scope": scope, "now": now, "kinds": list(limits)}
+    values["most"] = max(limits.values(), default=0)
+    found: dict[str, list[Kept]] = {kind: [] for kind in limits}
+    for kept in _kept(conn, _NEWEST, values):
+        if len(found[kept.kind]) < limits[kept.kind]:
+            found[kept.kind].append(kept)
+    return found
 
 
 def among(
     conn: Connection, owner: str, scope: str, ids: Collection[int], now: dt.datetime
 ) -> list[Kept]:
     """Those of these memories that are the owner's, of this scope, and hold."""
-    return _kept(conn, _holding(owner, scope, now).where(_MEMORY.c.id.in_(ids))) if ids else []
+    if not ids:
+        return []
+    return _kept(conn, _AMONG, {"owner": owner, "scope": scope, "now": now, "ids": list(ids)})
 
 
 def everything(conn: Connection, owner: str, scope: str, now: dt.datetime) -> list[Kept]:
     """All memories that hold, newest first; the caps bound them (CAP-1)."""
-    query = _holding(owner, scope, now)
-    return _kept(conn, query.order_by(_MEMORY.c.created_at.desc(), _MEMORY.c.id.desc()))
+    return _kept(conn, _EVERYTHING, {"owner": owner, "scope": scope, "now": now})
 
 
 def told(conn: Connection, rows: Sequence[tuple[str, int]]) -> dict[tuple[str, int], Told]:
     """Rows by session and place; those that /undo took back are left out."""
     if not rows:
         return {}
-    row = _TRANSCRIPT.c
-    own = or_(*(and_(row.session_id == session, row.seq == seq) for session, seq in rows))
-    gone = select(_CHECKPOINT.c.id).where(
-        _CHECKPOINT.c.session_id == row.session_id,
-        _CHECKPOINT.c.kind == "undo",
-        _CHECKPOINT.c.after < row.seq,
-        _CHECKPOINT.c.until > row.seq,
-    )
-    query = select(row.session_id, row.seq, row.kind, row.body, row.at).where(own, ~gone.exists())
+    values: dict[str, str | int] = {f"session{n}": session for n, (session, _) in enumerate(rows)}
+    values |= {f"seq{n}": seq for n, (_, seq) in enumerate(rows)}
     return {
         (session, seq): Told(session, seq, kind == RowKind.USER, decode(body).text, at)
-        for session, seq, kind, body, at in conn.execute(query)
+        for session, seq, kind, body, at in conn.execute(_told(len(rows)), values)
     }
 
 
-def _holding(owner: str, scope: str, now: dt.datetime) -> Select[Any]:
-    memory = _MEMORY.c
-    holds: ColumnElement[bool] = and_(
-        memory.owner == owner,
-        memory.scope == scope,
-        memory.kind != "marker",
-        memory.archived_at.is_(None),
-        memory.superseded_by.is_(None),
-        or_(memory.valid_until.is_(None), memory.valid_until > now),
+@lru_cache(maxsize=64)
+def _told(rows: int) -> Executable:
+    """So many rows by their places: SQLite finds them in its index, where a list of pairs is a walk over all rows."""
+    row = _TRANSCRIPT.c
+    places = (
+        and_(row.session_id == bindparam(f"session{n}"), row.seq == bindparam(f"seq{n}"))
+        for n in range(rows)
     )
-    return cast("Select[Any]", select(*_COLUMNS).where(holds))
+    query = select(row.session_id, row.seq, row.kind, row.body, row.at)
+    return query.where(or_(*places), ~_TAKEN_BACK.exists())
 
 
-def _kept(conn: Connection, query: Select[Any]) -> list[Kept]:
+def _kept(conn: Connection, query: Executable, values: dict[str, Any]) -> list[Kept]:
     return [
         Kept(
             row.id,
@@ -110,5 +140,5 @@ def _kept(conn: Connection, query: Select[Any]) -> list[Kept]:
             row.credibility,
             max(at for at in (row.created_at, row.confirmed_at) if at),
         )
-        for row in conn.execute(query)
+        for row in conn.execute(query, values)
     ]

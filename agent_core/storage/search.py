@@ -12,17 +12,15 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from sqlalchemy import Connection, and_, bindparam, or_, select, text
+from sqlalchemy import Connection, bindparam, select, text
 
-from agent_core.storage.postings import group_of, place_of, row_range, term
-from agent_core.storage.tables_recall import RecallDoc, RecallGroup, RecallSpace
+from agent_core.storage.postings import ROW_SPAN, group_of, place_of, row_low, term
+from agent_core.storage.tables_recall import RecallGroup, RecallSpace
 
 _SPACE = RecallSpace.__table__  # type: ignore[attr-defined]
 _GROUP = RecallGroup.__table__  # type: ignore[attr-defined]
-_DOC = RecallDoc.__table__  # type: ignore[attr-defined]
 # A word that occurs oftener counts in its newest rows only, once in each: at 100,000 rows "buy" says nothing any more.
 COMMON = 8_000
-_AT_ONCE = 100  # rows of one statement: SQLite bounds how deep a condition may be
 
 # On the path of each turn: built once.
 _SPACE_OF = select(
@@ -34,6 +32,15 @@ _SPACE_OF = select(
 )
 _GROUPS = select(_GROUP.c.no, _GROUP.c.ref, _GROUP.c.tokens, _GROUP.c.around).where(
     _GROUP.c.no.in_(bindparam("groups", expanding=True))
+)
+# Row by row in the order of the places, whatever the planner thinks of the table's size.
+_SQLITE_SEQS = text(
+    "select d.id, d.seq from json_each(:lows) as l cross join recall_doc as d"
+    " where d.id between l.value and l.value + :span"
+)
+_POSTGRES_SEQS = text(
+    "select d.id, d.seq from unnest(cast(:lows as bigint[])) as l(low) cross join lateral"
+    " (select id, seq from recall_doc where id between l.low and l.low + :span) as d"
 )
 _SQLITE_NEWEST = (
     "select json_group_array(rowid) from (select rowid from recall_fts where recall_fts match ?"
@@ -110,13 +117,12 @@ def groups(conn: Connection, numbers: Collection[int]) -> dict[int, Group]:
 
 def seqs(conn: Connection, rows: Sequence[tuple[int, int]]) -> dict[tuple[int, int], int]:
     """The places in their transcripts of rows given by (group, place)."""
-    places: dict[tuple[int, int], int] = {}
-    for at in range(0, len(rows), _AT_ONCE):
-        ranges = [row_range(group, place) for group, place in rows[at : at + _AT_ONCE]]
-        own = or_(*(and_(_DOC.c.id >= low, _DOC.c.id <= high) for low, high in ranges))
-        found = conn.execute(select(_DOC.c.id, _DOC.c.seq).where(own))
-        places.update({(group_of(doc), place_of(doc)): seq for doc, seq in found})
-    return places
+    lows = [row_low(group, place) for group, place in rows]
+    if conn.dialect.name == "postgresql":
+        found = conn.execute(_POSTGRES_SEQS, {"lows": lows, "span": ROW_SPAN})
+    else:
+        found = conn.execute(_SQLITE_SEQS, {"lows": json.dumps(lows), "span": ROW_SPAN})
+    return {(group_of(doc), place_of(doc)): seq for doc, seq in found}
 
 
 def _in_sqlite(conn: Connection, stored: Sequence[str], common: int) -> Iterator[Mapping[int, int]]:

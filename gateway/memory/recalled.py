@@ -19,7 +19,7 @@ from agent_core.memory.recall import view_id
 from agent_core.past import Recall
 from agent_core.ports import Clock
 from agent_core.runtime.memories import MemoryRules
-from agent_core.storage.known import anything_known
+from agent_core.storage.known import Known, known
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind
@@ -50,6 +50,7 @@ class _Next:
     scope: str
     rows: Sequence[Row]
     checkpoints: Sequence[Checkpoint]
+    known: Known
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,7 +89,8 @@ class Recaller:
             asked.item.text,
             _last_symbols(asked.rows),
             self.clock.now(),
-            self.portfolio,
+            # the book's reading brings notes of memories as well
+            self.portfolio if asked.known.book or asked.known.memories else None,
             self.recall,
             shown=shown,
             most=rules.recall,
@@ -114,13 +116,12 @@ class Recaller:
         owner = identity.known(conn, item.author).principal
         condensed = any(c.kind == "summary" for c in checkpoints)
         scope = scope_of(lane)
-        if not condensed and not anything_known(
-            conn, owner, scope, lane.session_id, book=lane.private
-        ):
+        there = known(conn, owner, scope, lane.session_id, book=lane.private)
+        if not condensed and not any(there):
             return None
         rows = self.known(lane.session_id)
         newer = load_rows(conn, lane.session_id, rows[-1].seq if rows else 0)
-        return _Next(item, lane, owner, scope, (*rows, *newer), checkpoints)
+        return _Next(item, lane, owner, scope, (*rows, *newer), checkpoints, there)
 
 
 def scope_of(lane: Lane) -> str:

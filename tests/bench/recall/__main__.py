@@ -3,10 +3,13 @@
 Prints the table of the product's own recipe and its parts, then, as the last line, one JSON object: LoCoMo on the five
 dialogues that the weights were not tuned on, the Chinese set pooled, and the median time of a recall among the rows of
 all ten dialogues in one owner. `--crowd N` adds N rows of other owners first; no figure but the time may change then.
-`--database URL` measures on another database, which must be empty.
+`--database URL` measures on another database, which must be empty. `--turns N` measures whole turns instead
+(`tests/bench/recall/turns.py`), among `--crowd` rows of others (default then: a million); it ends with 1 where other
+people's rows changed what was recalled.
 """
 
 import argparse
+import asyncio
 import json
 import statistics
 import sys
@@ -45,7 +48,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         "--again", type=int, default=1, help="how often the timed owner says everything"
     )
     parser.add_argument("--database", help="SQLAlchemy URL of an empty database")
+    parser.add_argument("--turns", type=int, default=0, help="measure so many whole turns instead")
     options = parser.parse_args(argv)
+    if options.turns:
+        return _turns(options.data, options.turns, options.crowd or 1_000_000)
     dialogues, zh = locomo(options.data), chinese(options.data)
     with _database(options.database) as conn:
         for corpus in (*dialogues, zh):
@@ -85,6 +91,15 @@ def _report(
     locomo_figures = {"r5": own.r5, "r10": own.r10, "mrr": own.mrr}
     result = {"locomo": locomo_figures, "zh": {"r10": own_zh.r10}, "p50_ms": p50}
     print(json.dumps(_rounded(result)))
+
+
+def _turns(data: Path, turns: int, crowd: int) -> int:
+    from tests.bench.recall.turns import measured  # the whole house, which nothing else here needs
+
+    with tempfile.TemporaryDirectory() as folder:
+        figures = asyncio.run(measured(Path(folder), locomo(data), turns, crowd))
+    print(json.dumps({"turn": _rounded(figures)}))
+    return 0 if figures["same"] else 1
 
 
 def _line(name: str, english: Figures, zh: Figures | None) -> None:
