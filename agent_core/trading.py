@@ -13,7 +13,7 @@ OrderKind = Literal["market", "limit", "stop"]
 Mode = Literal["paper", "live"]
 # sending: stored, and not known to be at the broker yet.
 OrderStatus = Literal["sending", "open", "filled", "cancelled", "refused"]
-TradeKind = Literal["buy", "sell", "dividend", "deposit", "withdrawal", "correction"]
+TradeKind = Literal["buy", "sell", "dividend", "split", "deposit", "withdrawal", "correction"]
 UNDONE: tuple[OrderStatus, ...] = ("sending", "open")
 PAPER = "paper"  # the account of the paper broker
 LIVE = "live"
@@ -66,7 +66,8 @@ class Order:
     `key` makes it one, however often it is placed. `market_date` is the day of the last bar that was known when it was
     placed, `reference` that bar's close, `notional_usd` what the order was worth by it. `filled_on` is the day of the
     bar that filled it; `note` says how, or why not. `broker_ref` is the broker's own number. `turn_id` is the turn that
-    asked (0: none), `parent` the order that this one protects (0: none).
+    asked (0: none), `parent` the order that this one protects (0: none). `split_on` is the day of the last split by
+    which quantity and prices were changed since it was placed.
     """
 
     key: str
@@ -94,6 +95,7 @@ class Order:
     broker_ref: str = ""
     turn_id: int = 0
     parent: int = 0
+    split_on: dt.date | None = None
     owner: str = ""
     id: int = 0
 
@@ -108,6 +110,8 @@ class Report:
     """What a broker says of an order. A filled one has a price, a day and a fee in the order's currency.
 
     `quantity` is what was filled where that is not the whole order, which is over then all the same (None: the whole).
+    `ratio` shares stand for one of the order since the split of `split_on`: it is to be changed before anything else
+    of the report counts, and all that is said is in the new shares.
     """
 
     status: OrderStatus
@@ -117,13 +121,17 @@ class Report:
     note: str = ""
     ref: str = ""
     quantity: float | None = None
+    ratio: float = 1.0
+    split_on: dt.date | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Trade:
     """A line of the book's history. `amount` is what it did to the cash (negative: paid), fee included.
 
-    `realised` is the gain of a sale over the average cost, fee included. `day` is the day of the market.
+    `realised` is the gain of a sale over the average cost, fee included. `day` is the day of the market. A dividend of
+    the market is for `quantity` shares at `price` each; a split has brought `quantity` shares (or taken), of which
+    `price` stand for one of before.
     """
 
     kind: TradeKind

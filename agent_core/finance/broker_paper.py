@@ -12,13 +12,15 @@ stands in for it: a market order is filled there, a limit order where the close 
 the close has reached it; the note says so. An order is filled whole, at the earliest bar that does. Bars without
 volume fill nothing, unless the series has none at all, as fixings of currencies.
 
-Quantity and prices of an order are in shares of its day. A split ends it: nobody has said yes to it in the new shares.
-Nor do bars in another currency fill it, as a source further on in the chain may have.
+Quantity and prices of an order are in shares of its day. A split changes them as it changes the share: twice as many at
+half the price are what was said yes to; so the report says in which shares it is. Bars in another currency fill no
+order, as a source further on in the chain may have.
 """
 
 import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from agent_core.finance.bars import Bars, Split
 from agent_core.finance.sources.chain import Sources
@@ -31,7 +33,6 @@ AT_CLOSE = "filled at the last close: {source} has no bar after {day}"
 AT_BAR = "filled by the bar of {day} ({source})"
 WAITS = "waits for the first bar after {day}"
 ENDED = "{source} has no bar after {day}: it waits until there is one, or until it is cancelled"
-SPLIT = "ended by the split of {day} ({ratio:g} for 1): order again in the new shares"
 CURRENCY = "{source} has prices in {found}, the order is in {wanted}: it waits for such"
 NOTHING = "no prices at the moment: {why}"
 
@@ -69,23 +70,28 @@ class PaperBroker:
         if bars.currency != order.currency:
             note = CURRENCY.format(source=bars.source, found=bars.currency, wanted=order.currency)
             return Report("open", note=note)
-        splits = tuple(s for s in bars.applied if s.date > order.market_date)
-        bars = replace(bars, splits=splits).as_traded() if splits else bars
-        later = bars.window(order.market_date + dt.timedelta(days=1), None)
-        return self._by_bars(order, later, splits, any(bars.volume)) or self._by_close(
-            order, bars, later, as_of
-        )
+        since = order.split_on or order.market_date
+        splits = sorted((s for s in bars.applied if s.date > since), key=lambda s: s.date)
+        bars = replace(bars, splits=tuple(splits)).as_traded() if splits else bars
+        first = max(order.market_date + dt.timedelta(days=1), since)
+        later = bars.window(first, None)
+        found = self._by_bars(order, later, splits, any(bars.volume))
+        if found is None:
+            known = [s for s in splits if s.date <= bars.as_of]
+            found = _in_shares_of(self._by_close(_split(order, known), bars, later, as_of), known)
+        return found
 
     def _by_bars(
         self, order: Order, later: Bars, splits: Sequence[Split], volumes: bool
     ) -> Report | None:
-        """What the first bar that fills or ends the order makes of it; None where none does. `volumes`: they count."""
+        """What the first bar that fills the order makes of it; None where none does. `volumes`: they count."""
         for i in range(len(later)):
-            if ended := next((s for s in splits if s.date <= later.dates[i]), None):
-                return Report("cancelled", note=SPLIT.format(day=ended.date, ratio=ended.ratio))
-            price = fill_price(order, later, i)
+            known = [s for s in splits if s.date <= later.dates[i]]
+            now = _split(order, known)
+            price = fill_price(now, later, i)
             if price is not None and (later.volume[i] > 0 or not volumes):
-                return self._filled(order, price, later.dates[i], AT_BAR, later.source)
+                filled = self._filled(now, price, later.dates[i], AT_BAR, later.source)
+                return _in_shares_of(filled, known)
         return None
 
     def _by_close(self, order: Order, bars: Bars, later: Bars, as_of: dt.date | None) -> Report:
@@ -101,6 +107,28 @@ class PaperBroker:
     def _filled(self, order: Order, price: float, day: dt.date, note: str, source: str) -> Report:
         fee = round(order.quantity * price * self.fee_bps / 10_000, 2)
         return Report("filled", price, day, fee, note.format(day=day, source=source))
+
+
+def _split(order: Order, splits: Sequence[Split]) -> Order:
+    """The order in the shares that these splits have made."""
+    ratio = prod(split.ratio for split in splits)
+
+    def price(value: float | None) -> float | None:
+        return None if value is None else value / ratio
+
+    return replace(
+        order,
+        quantity=order.quantity * ratio,
+        limit_price=price(order.limit_price),
+        stop_price=price(order.stop_price),
+    )
+
+
+def _in_shares_of(report: Report, splits: Sequence[Split]) -> Report:
+    """The report, which says by which splits the order is to be changed first."""
+    if not splits:
+        return report
+    return replace(report, ratio=prod(s.ratio for s in splits), split_on=splits[-1].date)
 
 
 def fill_price(order: Order, bars: Bars, i: int) -> float | None:

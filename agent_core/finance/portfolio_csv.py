@@ -9,7 +9,7 @@ Columns (any order; all but those marked * may be left out or empty):
     price       * for positions: the average cost of one; for trades: the price of one
     currency    * for cash and trades; for positions the currency of the cost
     amount      * for cash: how much; for trades: what it did to the cash, negative for paid
-    kind        * for trades: buy, sell, dividend, deposit, withdrawal, correction
+    kind        * for trades: buy, sell, dividend, split, deposit, withdrawal, correction
     name, relation (core, satellite, watch), note     for positions
     fee, realised, source                             for trades
     day         * for trades: the day of the market, YYYY-MM-DD

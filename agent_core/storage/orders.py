@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import fields
 from typing import Any
 
-from sqlalchemy import Connection, func, insert, select, update
+from sqlalchemy import Connection, func, insert, or_, select, update
 
 from agent_core.storage.tables_orders import CashRow, TradeOrder, TradeRow
 from agent_core.storage.upsert import insert_into
@@ -80,6 +80,19 @@ def move(conn: Connection, order: Order, report: Report, at: dt.datetime) -> Ord
     return _find(conn, _ORDER.c.id == order.id) if moved else None
 
 
+def split(conn: Connection, order: Order, ratio: float, day: dt.date) -> Order | None:
+    """Let an order be in the shares that a split has made; None where it is over, or was changed by it before."""
+    prices = ("limit_price", "stop_price", "protect", "reference")
+    values = {name: _ORDER.c[name] / ratio for name in prices} | {
+        "quantity": _ORDER.c.quantity * ratio,
+        "split_on": day,
+    }
+    still = (_ORDER.c.id == order.id, _ORDER.c.status.in_(UNDONE))
+    new = or_(_ORDER.c.split_on.is_(None), _ORDER.c.split_on < day)
+    changed = conn.execute(update(_ORDER).where(*still, new).values(**values)).rowcount
+    return _find(conn, _ORDER.c.id == order.id) if changed else None
+
+
 def _find(conn: Connection, *where: Any) -> Order:
     return _order(conn.execute(select(_ORDER).where(*where)).one())
 
@@ -104,6 +117,14 @@ def trades(conn: Connection, owner: str, limit: int = MANY) -> list[Trade]:
     newest = query.order_by(_TRADE.c.at.desc(), _TRADE.c.id.desc()).limit(limit)
     names = [f.name for f in fields(Trade)]
     return [Trade(**{n: getattr(row, n) for n in names}) for row in conn.execute(newest)]
+
+
+def lines(conn: Connection, owner: str, account: str, symbol: str) -> list[Trade]:
+    """The history of one symbol in one account, oldest day first."""
+    mine = (_TRADE.c.owner == owner, _TRADE.c.account == account, _TRADE.c.symbol == symbol)
+    query = select(_TRADE).where(*mine).order_by(_TRADE.c.day, _TRADE.c.id)
+    names = [f.name for f in fields(Trade)]
+    return [Trade(**{n: getattr(row, n) for n in names}) for row in conn.execute(query)]
 
 
 def trade_known(conn: Connection, owner: str, trade: Trade) -> bool:

@@ -48,6 +48,7 @@ class TradeOrder(SQLModel, table=True):
     broker_ref: str = ""
     turn_id: int = Field(default=0, sa_column=Column(BigId, nullable=False))
     parent: int = Field(default=0, sa_column=Column(BigId, nullable=False))
+    split_on: dt.date | None = Field(default=None, sa_column=Column(Date))
     placed_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 

@@ -10,7 +10,6 @@ _ZH = {
     broker_paper.AT_BAR: "由 {day} 的K线成交（{source}）",
     broker_paper.WAITS: "等待 {day} 之后的首根K线",
     broker_paper.ENDED: "{source} 在 {day} 之后没有K线：等到有行情，或撤单为止",
-    broker_paper.SPLIT: "因 {day} 的拆股（1 拆 {ratio}）而终止：请按新股数重新下单",
     broker_paper.CURRENCY: "{source} 的价格以 {found} 计，订单以 {wanted} 计：等待同币种行情",
     broker_paper.NOTHING: "暂无行情：{why}",
 }

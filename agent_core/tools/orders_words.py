@@ -114,6 +114,11 @@ def line_of(order: Order, language: Language) -> str:
     return _say("state", language, **told, status=_say(f"s_{order.status}", language))
 
 
+def level_of(order: Order, language: Language) -> str:
+    """How an order waits: at the market, or the price that it names."""
+    return _say(order.kind, language, level=_level(order.level or 0.0))
+
+
 def _level(value: float) -> str:
     """A price that is said yes to, or was paid: with its cents, and with all that it has beyond them."""
     cents = _number(value)

@@ -56,7 +56,7 @@ def view_fields(ctx: ToolContext, priced: Priced) -> dict[str, Any]:
     fields["last_trades"] = [
         {
             "kind": t.kind, "symbol": t.symbol, "quantity": units(t.quantity), "price": price(t.price),
-            "fee": round(t.fee, 2),
+            "amount": round(t.amount, 2), "fee": round(t.fee, 2),
             "currency": t.currency, "account": t.account, "date": str(t.day), "realised": round(t.realised, 2),
         }
         for t in priced.contents.trades[:TRADES]

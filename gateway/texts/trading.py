@@ -29,5 +29,17 @@ TEXTS: dict[str, tuple[str, str]] = {
     "forget_trades": ("trades: {n}", "{n} 条交易记录"),
     "forget_cash": ("amounts of cash: {n}", "{n} 项现金"),
     "forget_order_audit": ("audit entries of orders: {n}", "{n} 条订单审计记录"),
+    "dividend_paid": (
+        "Dividend of {symbol} on {day}: {quantity} shares at {price} = {amount} {currency} (paper).",
+        "{symbol} 于 {day} 派息：{quantity} 股 × {price} = {amount} {currency}（模拟账户）。",
+    ),
+    "split_done": (
+        "Split of {symbol} on {day}, {ratio} for 1: {before} → {after} shares, cost {cost} {currency} each (paper).",
+        "{symbol} 于 {day} 拆股（1 拆 {ratio}）：{before} → {after} 股，每股成本 {cost} {currency}（模拟账户）。",
+    ),
+    "order_split": (
+        "📈 The split of {symbol} on {day} changed an open order, which is worth the same. {line}, {level}.",
+        "📈 {symbol} 于 {day} 拆股，未成交订单随之调整，价值不变。{line}，{level}。",
+    ),
     "order_done": ("📈 {line}.", "📈 {line}。"),
 }

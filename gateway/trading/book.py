@@ -4,11 +4,14 @@ Nothing is booked twice: an order that is over is left as it is.
 """
 
 import datetime as dt
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from math import prod
 
 from sqlalchemy import Connection
 
 from agent_core.book import Event, Holding
+from agent_core.finance.corporate_actions import Action, splits_since
 from agent_core.finance.portfolio import SMALLEST, Moved, exact, moved
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit as audit
@@ -58,6 +61,8 @@ def book(conn: Connection, order: Order, report: Report, now: dt.datetime, *, ha
     `halted` says why nothing may be traded, "" where it may: a fill of the paper broker is a cancellation then. What a
     real broker has filled is filled, whatever we say.
     """
+    if report.split_on is not None:
+        order = _split(conn, order, report.ratio, report.split_on, now)
     if report.status == "filled" and order.broker == PAPER:
         report = _allowed(conn, order, report, halted)
     same = (report.status, report.note or order.note, report.ref or order.broker_ref)
@@ -74,6 +79,17 @@ def book(conn: Connection, order: Order, report: Report, now: dt.datetime, *, ha
     return moved
 
 
+def _split(conn: Connection, order: Order, ratio: float, day: dt.date, now: dt.datetime) -> Order:
+    """The order in the shares that a split has made, which is a step of the audit; unchanged where it is over."""
+    changed = rows.split(conn, order, ratio, day)
+    if changed is None:
+        return rows.find(conn, order.owner, order.id) or order
+    fields = audit.fields_of(changed, changed.status, changed.fill_price)
+    more = {"ratio": ratio, "level": changed.level, "protect": changed.protect}
+    audit.note(conn, order.owner, "split", now, fields | more)
+    return changed
+
+
 def _allowed(conn: Connection, order: Order, report: Report, halted: str) -> Report:
     """The paper broker's fill, or why the account cannot bear it."""
     if halted:
@@ -87,10 +103,9 @@ def _allowed(conn: Connection, order: Order, report: Report, halted: str) -> Rep
         return report
     held = holding_of(conn, order.owner, order.account, order.symbol)
     quantity = held.quantity if held else 0.0
-    if order.quantity > quantity + SMALLEST:
-        note = NO_SHARES.format(
-            have=exact(quantity), need=exact(order.quantity), symbol=order.symbol
-        )
+    need = order.quantity * prod(s.value for s in _later_splits(conn, order, report.day))
+    if need > quantity + SMALLEST:
+        note = NO_SHARES.format(have=exact(quantity), need=exact(need), symbol=order.symbol)
         return Report("refused", note=note)
     return report
 
@@ -103,7 +118,9 @@ def _settle(conn: Connection, order: Order, now: dt.datetime) -> None:
     sign = 1 if order.side == "buy" else -1
     amount = -sign * paid - order.fee
     have, cost = (held.quantity, held.cost) if held else (0.0, 0.0)
-    after = moved(have, cost, sign * order.quantity, price, order.fee)
+    splits = _later_splits(conn, order, day)
+    ratio = prod(split.value for split in splits)
+    after = moved(have, cost, sign * order.quantity * ratio, price / ratio, order.fee)
     _position(conn, order, held, after, now)
     if order.broker == PAPER or rows.has_account(conn, order.owner, order.account):
         have = amount_of(conn, order.owner, order.account, order.currency)
@@ -124,10 +141,30 @@ def _settle(conn: Connection, order: Order, now: dt.datetime) -> None:
         order_id=order.id,
     )
     rows.add_trade(conn, order.owner, trade)
+    for line in _splits_of(trade, splits, sign):
+        rows.add_trade(conn, order.owner, line)
     event = Event("trade", told(order), now, (order.symbol,), source=f"order {order.id}")
     portfolio.put(conn, order.owner, event)
     if order.protect is not None:
         _protect(conn, order, now)
+
+
+def _later_splits(conn: Connection, order: Order, day: dt.date | None) -> list[Action]:
+    """The splits that the paper account has seen since the day of a fill which is booked late."""
+    if order.broker != PAPER or day is None:
+        return []
+    return splits_since(rows.lines(conn, order.owner, order.account, order.symbol), day)
+
+
+def _splits_of(trade: Trade, splits: Sequence[Action], sign: int) -> list[Trade]:
+    """What later splits have made of a fill, as lines of the history: this is how they stand for the other shares."""
+    found, quantity = [], sign * trade.quantity
+    for split in splits:
+        added = quantity * (split.value - 1)
+        line = replace(trade, kind="split", day=split.day, quantity=added, price=split.value)
+        found.append(replace(line, amount=0.0, fee=0.0, realised=0.0))
+        quantity += added
+    return found
 
 
 def _position(
@@ -164,6 +201,7 @@ def _protect(conn: Connection, order: Order, now: dt.datetime) -> None:
         fee=0.0,
         note=PROTECTED.format(id=order.id),
         broker_ref="",
+        split_on=None,
         parent=order.id,
         placed_at=now,
     )

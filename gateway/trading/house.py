@@ -15,6 +15,7 @@ from agent_core.tools.spec import ToolSpec
 from gateway.settings.settings import Settings
 from gateway.storage.db import Database
 from gateway.trading import halt
+from gateway.trading.actions import CorporateActions
 from gateway.trading.book import Start
 from gateway.trading.broker_house import brokers_of
 from gateway.trading.orders import OrderDesk
@@ -49,6 +50,7 @@ def order_desk(settings: Settings, db: Database, clock: Clock, sources: Sources)
         trading.limits.rules(),
         Start(trading.paper.cash, trading.paper.currency),
         settings.data_dir / halt.FILE,
+        actions=CorporateActions(db, clock, sources),
     )
 
 

@@ -1,7 +1,7 @@
-"""Looks after open orders: at the start, when one is left open, four times a day while there are any, and when woken.
+"""Looks after open orders and paper positions: at the start, when woken, and four times a day while there are any.
 
 A bar of a day can come at any hour of ours, as markets close around the clock; an order waits for it without anybody
-asking. A fill that nobody was waiting for is told in the person's private conversation, once.
+asking. A fill, a dividend or a split that nobody was waiting for is told in the person's private conversation, once.
 """
 
 import asyncio
@@ -13,20 +13,14 @@ from typing import Any
 
 from sqlalchemy import Connection
 
+from agent_core.storage import holders
 from agent_core.storage import orders as rows
-from agent_core.tools.orders_notes import told
-from agent_core.tools.orders_words import line_of
-from agent_core.trading import Order
-from gateway.inbound import conversation
-from gateway.outbound import outbox
-from gateway.outbound.draft import Draft
+from agent_core.trading import PAPER, Order
 from gateway.outbound.sender import Sender
-from gateway.people import links
-from gateway.people.identity import Language, known, language_of
 from gateway.storage.db import Database
-from gateway.texts.texts import say
 from gateway.trading import halt
 from gateway.trading.orders import LOST_AFTER, OrderDesk
+from gateway.trading.tell import Teller, Told
 
 log = logging.getLogger(__name__)
 LOOK_S = 6 * 3_600.0
@@ -55,6 +49,8 @@ class OrderKeeper:
         """Take up what an earlier process left, then wait."""
         self._loop = asyncio.get_running_loop()
         self.desk.wake = self.wake
+        if self.desk.actions is not None:
+            self.desk.actions.teller = self._teller
         self._task = asyncio.create_task(self._run(), name="orders")
 
     async def stop(self) -> None:
@@ -71,16 +67,16 @@ class OrderKeeper:
             self._changed.clear()
             try:
                 await self.look()
-                until = self._pause(await self.db.read(rows.undone))
+                until = self._pause(*await self.db.read(_ahead))
             except Exception:  # the database is away; orders are looked after when it is back
                 log.exception("orders_wait")
                 until = RETRY_S
             await self._wait(until)
 
-    def _pause(self, undone: Sequence[Order]) -> float | None:
+    def _pause(self, undone: Sequence[Order], held: bool) -> float | None:
         """Seconds to the next look. What may be on its way to a broker is asked for soon."""
         if not undone:
-            return None
+            return LOOK_S if held else None
         since = self.desk.clock.now() - 2 * LOST_AFTER
         sent = any(o.status == "sending" and o.placed_at > since for o in undone)
         return RETRY_S if sent else LOOK_S
@@ -90,24 +86,16 @@ class OrderKeeper:
         filled = await self.desk.look_after()
         if not filled:
             return
-        for letter in await self.db.write(lambda conn: self._letters(conn, filled)):
-            self.senders.send(self.senders.letter(*letter))
+        teller = self._teller
 
-    def _letters(self, conn: Connection, filled: Sequence[Order]) -> list[tuple[int, Draft]]:
-        found = (self._letter(conn, order) for order in filled)
-        now = self.desk.clock.now()
-        return [(outbox.put(conn, draft, now), draft) for draft in found if draft is not None]
+        def work(conn: Connection) -> list[Told]:
+            return [told for order in filled for told in teller.write_fill(conn, order)]
 
-    def _letter(self, conn: Connection, order: Order) -> Draft | None:
-        place = links.place_of(conn, order.owner)
-        lane = conversation.find(conn, place) if place else None
-        owner = known(conn, order.owner)
-        if lane is None or owner.revoked:
-            return None
-        language: Language = language_of("", None, self.language, owner.language)
-        said = say("order_done", language, line=line_of(order, language))
-        text = f"{said} {told(order.note, language)}".strip()
-        return Draft(order.turn_id, f"order:{order.id}", order.owner, lane.address, text)
+        teller.send(await self.db.write(work))
+
+    @property
+    def _teller(self) -> Teller:
+        return Teller(self.senders, self.desk.clock, self.language)
 
     async def _wait(self, seconds: float | None) -> None:
         changed = asyncio.create_task(self._changed.wait())
@@ -123,6 +111,11 @@ class OrderKeeper:
             for task in waits:
                 task.cancel()
             await asyncio.gather(*waits, return_exceptions=True)
+
+
+def _ahead(conn: Connection) -> tuple[list[Order], bool]:
+    """What is open, and whether the paper account of anybody holds what may pay or split."""
+    return rows.undone(conn), holders.any_holder(conn, PAPER)
 
 
 async def _thrown(file: Path) -> None:

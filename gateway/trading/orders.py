@@ -30,8 +30,10 @@ from gateway.storage.db import Database, settled
 from gateway.trading import book as orders_book
 from gateway.trading import check as orders_check
 from gateway.trading import halt
+from gateway.trading.actions import CorporateActions
 from gateway.trading.book import Start
 from gateway.trading.check import Marks
+from gateway.trading.tell import Told
 
 log = logging.getLogger(__name__)
 LOST_AFTER = dt.timedelta(minutes=10)
@@ -57,7 +59,8 @@ NO_WAIT = (
 class OrderDesk:
     """See agent_core.finance.orders.Desk. `brokers` by mode; `halt_file` stops all where it exists.
 
-    `wake` asks whoever looks after open orders to do it now.
+    `wake` asks whoever looks after open orders to do it now. `actions` books dividends and splits, before anything that
+    came after them.
     """
 
     db: Database
@@ -68,6 +71,7 @@ class OrderDesk:
     start: Start = field(default_factory=Start)
     halt_file: Path | None = None
     wake: Callable[[], None] = lambda: None
+    actions: CorporateActions | None = None
     _talks: WeakValueDictionary[int, asyncio.Lock] = field(default_factory=WeakValueDictionary)
 
     # Placing ------------------------------------------------------------------------------------------------------
@@ -97,6 +101,8 @@ class OrderDesk:
     ) -> Order:
         """See Desk."""
         order, broker = self._addressed(order, permit, as_of)
+        if self.actions is not None and broker.name == PAPER:
+            await self.actions.apply(owner, order.symbol)
         marks = await self._marks(owner, order, as_of)
 
         def work(conn: Connection) -> tuple[Order, bool]:
@@ -118,7 +124,7 @@ class OrderDesk:
         try:
             after = await self._hand_over(stored, broker, as_of)
         finally:
-            if after.status in UNDONE:  # also where the call was cancelled
+            if after.status in (*UNDONE, "filled"):  # also where the call was cancelled
                 self.wake()
         return after
 
@@ -238,7 +244,9 @@ class OrderDesk:
         await self.look_after(owner)
 
     async def look_after(self, owner: str | None = None) -> list[Order]:
-        """Look at all open orders (of one person): fills are booked; while halted, everything is taken back.
+        """Book dividends and splits, and look at all open orders (of one person): fills are booked.
+
+        While halted, every order is taken back.
 
         Returns what has been filled. A broker that cannot be asked is asked again next time.
         """
@@ -247,6 +255,8 @@ class OrderDesk:
             undone = rows.undone(conn, owner)
             return (halt.why(conn, self.halt_file) if undone else ""), undone
 
+        if self.actions is not None:
+            await self.actions.apply(owner)
         # A write: it waits for whoever throws the switch just now.
         halted, undone = await self.db.write(begin)
         filled: list[Order] = []
@@ -299,12 +309,18 @@ class OrderDesk:
 
     async def _book(self, order: Order, report: Report) -> Order:
         """Book a report. What a broker said has happened: a cancelled caller waits until it is written."""
+        teller = self.actions.teller if self.actions is not None else None
 
-        def work(conn: Connection) -> Order:
+        def work(conn: Connection) -> tuple[Order, list[Told]]:
             stopped = halt.why(conn, self.halt_file)
-            return orders_book.book(conn, order, report, self.clock.now(), halted=stopped)
+            before = rows.find(conn, order.owner, order.id) or order
+            after = orders_book.book(conn, order, report, self.clock.now(), halted=stopped)
+            changed = after.split_on != before.split_on and after.status == "open"
+            return after, teller.write_split(conn, after) if teller and changed else []
 
-        after = await settled(self.db, work)
+        after, told = await settled(self.db, work)
+        if teller is not None:
+            teller.send(told)
         if after.protect is not None and after.status == "filled":
             self.wake()  # the protecting order is to be handed over
         return after

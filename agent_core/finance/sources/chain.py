@@ -89,10 +89,12 @@ class Sources:
         """Without the splits that are only announced: until their day a share is what it was."""
         if self._clock is None:
             return bars
-        tomorrow = self._clock.now().date() + dt.timedelta(days=1)  # it is that day somewhere
-        if all(split.date <= tomorrow for split in bars.splits):
+        today = self._clock.now().date()
+        if len(bars):
+            today = max(today, bars.as_of)  # it may be tomorrow already where the market is
+        if all(split.date <= today for split in bars.splits):
             return bars
-        return replace(bars, splits=tuple(s for s in bars.splits if s.date <= tomorrow))
+        return replace(bars, splits=tuple(s for s in bars.splits if s.date <= today))
 
     def _reaches(self, bars: Bars, last: dt.date | None) -> bool:
         wanted = last

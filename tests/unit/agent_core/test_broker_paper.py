@@ -160,20 +160,33 @@ class Split2(Given):
 
 
 @pytest.mark.parametrize(
-    ("side", "kind", "level"),
-    [("buy", "limit", 60.0), ("sell", "stop", 60.0), ("buy", "market", None)],
+    ("side", "kind", "level", "price"),
+    [
+        ("buy", "limit", 90.0, None),  # 45 in the new shares
+        ("buy", "limit", 98.0, 49.0),
+        ("sell", "stop", 96.0, None),  # the price halves and nobody lost anything
+        ("sell", "stop", 99.0, 49.5),
+        ("buy", "market", None, 50.0),
+    ],
 )
-async def test_a_split_ends_an_order_and_fills_none_by_prices_of_new_shares(
-    side: Any, kind: Any, level: float | None
+async def test_a_split_changes_an_order_as_it_changes_the_share(
+    side: Any, kind: Any, level: float | None, price: float | None
 ) -> None:
-    """The price halves and nobody lost anything: a stop is not reached by it, nor is a limit."""
+    """Ten shares of before are twenty, and a level is half of what it was, from the day of the split on."""
     source = Split2(NEXT, FIRST, bar(50.0, 51.0, 49.0, 50.0))
-    broker = PaperBroker(Sources([source]), Still())
+    broker = PaperBroker(Sources([source]), Still(), 10.0)
     report = await broker.look(an_order(side, kind, level))
-    assert (report.status, report.price) == ("cancelled", None)
-    assert (
-        report.note == "ended by the split of 2026-01-06 (2 for 1): order again in the new shares"
-    )
+    assert (report.status, report.price) == ("filled" if price else "open", price)
+    assert (report.ratio, report.split_on) == (2.0, NEXT)
+    assert report.fee == (round(20 * price * 0.001, 2) if price else 0.0)
+
+
+async def test_an_order_that_a_split_has_changed_is_not_changed_by_it_again() -> None:
+    source = Split2(NEXT, FIRST, bar(50.0, 51.0, 49.0, 50.0))
+    order = replace(an_order("buy", "limit", 49.0, 20), split_on=NEXT)
+    report = await PaperBroker(Sources([source]), Still()).look(order)
+    assert (report.status, report.price, report.day) == ("filled", 49.0, NEXT)
+    assert (report.ratio, report.split_on) == (1.0, None)
 
 
 async def test_a_bar_before_the_split_fills_in_the_shares_of_its_day() -> None:
