@@ -3,7 +3,6 @@
 import asyncio
 import datetime as dt
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -160,7 +159,7 @@ async def test_who_looks_late_finds_fills_split_and_dividend_as_they_came(db: Da
 async def test_a_fill_from_before_a_split_joins_a_position_that_was_split_already(
     db: Database,
 ) -> None:
-    """10 at 100; Wednesday fills 5 more at 98; Thursday splits 2 for 1: asked for on Thursday, both are in new shares."""
+    """10 at 100; Wednesday fills 5 more at 98; Thursday splits 2 for 1: asked on Thursday, all is in new shares."""
     market = Market(Watch(), 100, 100, 98, 49, 49)
     at = a_desk(db, market)
     await place(at, order(quantity=10))
