@@ -30,7 +30,12 @@ def holders(
     """
     held = select(_HOLDING.c.owner, _HOLDING.c.symbol, _HOLDING.c.updated_at)
     held = held.where(_HOLDING.c.account == account)
-    traded = select(_TRADE.c.owner, _TRADE.c.symbol, func.min(_TRADE.c.day), func.max(_TRADE.c.at))
+    traded = select(
+        _TRADE.c.owner,
+        _TRADE.c.symbol,
+        func.min(_TRADE.c.day).label("first"),
+        func.max(_TRADE.c.at).label("last"),
+    )
     traded = traded.where(_TRADE.c.account == account, _TRADE.c.symbol != "")
     if owner is not None:
         held, traded = held.where(_HOLDING.c.owner == owner), traded.where(_TRADE.c.owner == owner)
@@ -38,9 +43,10 @@ def holders(
         held = held.where(_HOLDING.c.symbol == symbol)
         traded = traded.where(_TRADE.c.symbol == symbol)
     found = {(row.owner, row.symbol): row.updated_at.date() for row in conn.execute(held)}
-    for who, what, first, last in conn.execute(traded.group_by(_TRADE.c.owner, _TRADE.c.symbol)):
-        if (who, what) in found:
-            found[who, what] = min(first, found[who, what])
-        elif last >= sold_since:
-            found[who, what] = first
+    for row in conn.execute(traded.group_by(_TRADE.c.owner, _TRADE.c.symbol)):
+        what = row.owner, row.symbol
+        if what in found:
+            found[what] = min(row.first, found[what])
+        elif row.last >= sold_since:
+            found[what] = row.first
     return found
