@@ -17,8 +17,9 @@ from gateway.budgets.paid_model import paying
 from gateway.budgets.waiters import Waiters
 from gateway.clock import SystemClock
 from gateway.commands.commands import Commands
+from gateway.engine.base import Engine
 from gateway.engine.begin import Place
-from gateway.engine.local import LocalEngine
+from gateway.engine.choice import Role, engine_of, take_role
 from gateway.inbound.intake import Intake
 from gateway.mcp.house import McpHouse
 from gateway.memory.archive import SessionArchive
@@ -75,7 +76,7 @@ class Core:
     clock: SystemClock
     models: ModelHouse
     commands: Commands
-    engine: LocalEngine
+    engine: Engine
     senders: Sender
     intake: Intake
     channels: ChannelManager
@@ -95,17 +96,20 @@ class Core:
     mcp: McpHouse
 
 
-async def build(settings: Settings) -> Core:
-    """Open the database, take the engine role and wire the core. Raises DatabaseError, SettingsError."""
+async def build(settings: Settings, *, alone: bool = False) -> Core:
+    """Open the database, take the engine role (`alone`: shared with nobody) and wire the core.
+
+    Raises DatabaseError, SettingsError.
+    """
     settings.data_dir.mkdir(parents=True, exist_ok=True)
     await asyncio.to_thread(use_fetched, settings)
     secret = settings.database
     url = url_of(secret.get_secret_value() if secret else None, settings.data_dir)
     db, mcp = await open_database(url), McpHouse(settings)
     try:
-        await db.lock_engine()
+        role = await take_role(settings, db, alone=alone)
         await mcp.start()
-        return _wire(settings, db, mcp)
+        return _wire(settings, db, mcp, role)
     except BaseException:
         await mcp.stop()
         await db.close()
@@ -188,18 +192,19 @@ def _equipment(
     )
 
 
-def _wire(settings: Settings, db: Database, mcp: McpHouse) -> Core:
+def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
     base = _base(settings, db, mcp)
     clock, senders = base.clock, base.senders
     commands, presets = _commands(base), _watch(base)
     timer = Timer(db, clock, senders, language=settings.locale.language, runs=runs_of(settings))
-    asking, decisions = AskingLanes(), Decisions(settings.access, base.registry)
+    asking = AskingLanes(shared=role.kind != "local")
+    decisions = Decisions(settings.access, base.registry)
     expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
     memory = _remembering(base)
     turns = _turns(base, asking, expiry, memory)
     recaller = _recaller(base, turns) if settings.memory.enabled else None
     runner = TurnRunner(turns, commands, timer.wake, memory.left, recaller)
-    engine = LocalEngine(runner, max_running=settings.sessions.max_running)
+    engine = engine_of(settings, db, runner, clock, role, base.budgets.waiters)
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
     base.orders.wake = keeper.wake
@@ -207,7 +212,7 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse) -> Core:
     schedules = schedules_of(settings, db, clock, base.teams, base.channels, timer)
     timer.start_turn, presets.on_change = engine.wake, schedules.changed
     mcp.changed = presets.reload
-    base.budgets.waiters.wake = base.tasks.wake = engine.wake
+    base.tasks.wake = engine.wake
     intake = Intake(
         db,
         clock,

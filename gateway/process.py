@@ -178,7 +178,7 @@ async def chat(
             return await converse(line, text=text, as_json=as_json, files=files)
         finally:
             line.close()
-    core = await build(settings)
+    core = await build(settings, alone=True)
     if text is not None:  # the engine ends with the answer: nobody would hear what a task brings
         core.turns.services = replace(core.turns.services, tasks=None)
     terminal = TerminalChannel()

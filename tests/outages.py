@@ -57,6 +57,15 @@ class FlakyDatabase:
     async def lock_engine(self) -> None:
         await self.db.lock_engine()
 
+    async def join_engine(self) -> bool:
+        return await self.db.join_engine()
+
+    async def share_engine(self) -> None:
+        await self.db.share_engine()
+
+    async def keep_engine(self) -> None:
+        await self.db.keep_engine()
+
     async def close(self) -> None:
         await self.db.close()
 

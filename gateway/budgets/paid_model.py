@@ -26,6 +26,8 @@ from agent_core.types import Usage
 from gateway.budgets.budgets import Budgets
 from gateway.storage.db import Database
 
+LEARNING = range(1, 10**12)  # numbers of jobs of learning
+TASKS = range(10**12, 2**63)  # of background tasks
 CALL = "call"  # one at a time: the hold of a job's call
 
 
@@ -116,8 +118,10 @@ def beside_turns(rules: Rules) -> Rules:
     return replace(rules, pots=tuple(replace(pot, runs=None, warn_at=None) for pot in shared))
 
 
-def give_back(conn: Connection) -> None:
-    """What calls of an earlier process had set aside: at a start none is running."""
+def give_back(conn: Connection, numbers: range) -> None:
+    """What calls of these jobs had set aside in a process that has ended. For whoever knows that none is running."""
     for turn_id, hold in ledger.holds_beside_turns(conn):
+        if -turn_id not in numbers:
+            continue
         ledger.drop_holds(conn, turn_id)
         ledger.change(conn, hold.pots, held=ledger.NOTHING - hold.amount)

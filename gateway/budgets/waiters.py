@@ -1,7 +1,8 @@
 """Conversations whose turn waits until a pot has room: woken when it begins anew, is raised, or gets money back.
 
 A waiting turn is an open turn: its rows stay with it, later messages stay behind it, and every start tries it again. So
-what is kept here may be lost at any time.
+what is kept here may be lost at any time. Where several processes share an engine, it keeps who waits: room is made in
+any of them.
 """
 
 import asyncio
@@ -9,6 +10,7 @@ import datetime as dt
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from agent_core.ports import Clock
 
@@ -22,19 +24,35 @@ def _nobody(_lane: str, _principal: str) -> None:
     """Nothing runs yet."""
 
 
+class Bench(Protocol):
+    """Keeps who waits, for all processes."""
+
+    def wait(self, conversation_id: str, principal: str, until: dt.datetime | None) -> None:
+        """A turn waits here, until then at the latest."""
+        ...
+
+    def room(self) -> None:
+        """Everybody who waits tries."""
+        ...
+
+
 @dataclass(slots=True)
 class Waiters:
-    """`wake` is the engine's. `sleep` takes seconds."""
+    """`wake` is the engine's. `sleep` takes seconds. `elsewhere`: who keeps them instead."""
 
     clock: Clock | None = None
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     wake: Callable[[str, str], None] = _nobody
+    elsewhere: Bench | None = None
     _lanes: dict[str, tuple[str, dt.datetime | None]] = field(default_factory=dict)
     _task: asyncio.Task[None] | None = None
     _stopped: bool = False
 
     def add(self, lane: str, principal: str, until: dt.datetime | None) -> None:
         """A turn waits here, until then at the latest."""
+        if self.elsewhere is not None:
+            self.elsewhere.wait(lane, principal, until)
+            return
         self._lanes[lane] = (principal, until)
         if not self._stopped:
             self._look_again()
@@ -45,6 +63,9 @@ class Waiters:
 
     def room(self) -> None:
         """A pot may have room again: everybody who waits tries."""
+        if self.elsewhere is not None:
+            self.elsewhere.room()
+            return
         lanes, self._lanes = self._lanes, {}
         for lane, (principal, _) in lanes.items():
             self.wake(lane, principal)

@@ -7,6 +7,8 @@ side up to a cap, fair among people, and lets no message wait while its conversa
 from enum import StrEnum
 from typing import Protocol
 
+BACKOFF = (0.5, 2.0, 10.0, 30.0)  # seconds between tries when a step breaks by itself
+
 
 class Progress(StrEnum):
     """What one step on a conversation came to."""
@@ -34,26 +36,35 @@ class Runner(Protocol):
         """(conversation, principal) of all conversations with open rows, oldest first."""
         ...
 
+    def fresh(self, conversation_id: str) -> None:
+        """Rows have arrived in this conversation; a step that runs may take them in."""
+        ...
+
 
 class Engine(Protocol):
-    """Runs conversations."""
+    """Runs conversations. `shared`: other processes run conversations of the same database, too."""
+
+    shared: bool
 
     async def start(self) -> None:
-        """Take the role and walk over what was left open."""
+        """Begin, and take up what was left open and nobody runs."""
         ...
 
     def wake(self, conversation_id: str, principal: str) -> None:
-        """Rows are waiting in this conversation. Call it after their commit; returns at once."""
+        """Rows are waiting in this conversation, whoever runs it. Call it after their commit; returns at once."""
         ...
 
     async def cancel(self, conversation_id: str) -> bool:
-        """Stop the running turn of a conversation; true when one was running. Returns when it has ended."""
+        """Stop the running turn of a conversation, wherever it runs; true when one was running.
+
+        Returns when it has ended, or after some seconds where another process does not say so.
+        """
         ...
 
     def busy(self) -> int:
-        """How many turns run now."""
+        """How many turns run now in this process."""
         ...
 
     async def stop(self, grace: float) -> None:
-        """Drain: no new turns, `grace` seconds for running ones, then they are left for the next start."""
+        """Drain: no new turns, `grace` seconds for running ones, then they are left for whoever goes on."""
         ...

@@ -2,26 +2,19 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable, Sequence
 
-from gateway.engine.base import Progress, Runner
+from gateway.engine.base import BACKOFF, Progress, Runner
 from gateway.engine.fair import FairSlots
+from gateway.engine.steps import Steps
 
 log = logging.getLogger(__name__)
-BACKOFF = (0.5, 2.0, 10.0, 30.0)  # seconds between tries when a step breaks by itself
-
-
-@dataclass(slots=True)
-class _Step:
-    """A running step; `ended` is set when its turn is closed as well."""
-
-    task: asyncio.Task[Progress]
-    ended: asyncio.Event = field(default_factory=asyncio.Event)
 
 
 class LocalEngine:
     """See gateway.engine.base.Engine."""
+
+    shared = False
 
     def __init__(
         self,
@@ -29,13 +22,15 @@ class LocalEngine:
         *,
         max_running: int,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        backoff: Sequence[float] = BACKOFF,
     ) -> None:
         self._runner = runner
         self._slots = FairSlots(max_running)
         self._sleep = sleep
+        self._backoff = backoff
         self._running: dict[str, asyncio.Task[None]] = {}
         self._again: set[str] = set()
-        self._steps: dict[str, _Step] = {}
+        self._steps = Steps(runner)
         self._draining = False
 
     async def start(self) -> None:
@@ -55,12 +50,7 @@ class LocalEngine:
 
     async def cancel(self, conversation_id: str) -> bool:
         """See Engine."""
-        step = self._steps.get(conversation_id)
-        if step is None:
-            return False
-        step.task.cancel()
-        await step.ended.wait()
-        return True
+        return await self._steps.cancel(conversation_id)
 
     def busy(self) -> int:
         """See Engine."""
@@ -90,10 +80,10 @@ class LocalEngine:
                     async with self._slots.hold(principal):
                         if self._draining:
                             return
-                        progress = await self._step(conversation_id)
+                        progress = await self._steps.run(conversation_id)
                 except Exception:  # one conversation never stops the others; its rows stay open
                     log.exception("lane_step_failed", extra={"conversation": conversation_id})
-                    await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
+                    await self._sleep(self._backoff[min(failures, len(self._backoff) - 1)])
                     failures += 1
                     continue
                 failures = 0
@@ -102,20 +92,3 @@ class LocalEngine:
         finally:
             self._running.pop(conversation_id, None)
             self._again.discard(conversation_id)
-
-    async def _step(self, conversation_id: str) -> Progress:
-        """One step as a task of its own, so that `cancel` ends the step and not the service of the conversation."""
-        step = _Step(asyncio.create_task(self._runner.step(conversation_id)))
-        self._steps[conversation_id] = step
-        try:
-            return await asyncio.shield(step.task)
-        except asyncio.CancelledError:
-            if not step.task.cancelled():
-                step.task.cancel()  # we are cancelled ourselves: drained
-                await asyncio.wait([step.task])
-                raise
-            await self._runner.close_stopped(conversation_id)
-            return Progress.AGAIN  # stopped by a person; later rows go on
-        finally:
-            self._steps.pop(conversation_id, None)
-            step.ended.set()

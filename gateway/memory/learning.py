@@ -24,7 +24,7 @@ from agent_core.storage import pending
 from agent_core.storage.memories import PRIVATE
 from agent_core.storage.pending import Job
 from agent_core.storage.tables import Turn
-from gateway.budgets.paid_model import NoRoom
+from gateway.budgets.paid_model import LEARNING, NoRoom, give_back
 from gateway.engine.begin import Begun
 from gateway.memory.learning_jobs import is_current, material_of, put_session
 from gateway.memory.notes import topic_of
@@ -116,6 +116,7 @@ class Learning:
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
+        await self._db.write(partial(give_back, numbers=LEARNING))
         self._idle |= await self._db.read(self._unread)
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")

@@ -11,6 +11,7 @@ import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.storage.tables
 import gateway.storage.tables_console
 import gateway.storage.tables_tasks  # noqa: F401
+from gateway.storage.job_tables import is_foreign
 
 
 def run() -> None:
@@ -23,6 +24,7 @@ def run() -> None:
             target_metadata=SQLModel.metadata,
             render_as_batch=connection.dialect.name == "sqlite",
             compare_type=True,
+            include_name=lambda name, kind, _: not (kind == "table" and is_foreign(name)),
         )
         with context.begin_transaction():
             context.run_migrations()

@@ -63,13 +63,17 @@ class AskingLanes:
     """Conversations that may have undecided questions: a hint in memory, so that all others cost no query.
 
     Until `load` every conversation may have one; who has had one stays, since a wrong "no" would lose a question.
+    `shared`: other processes ask as well, so every conversation always may have one.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, shared: bool = False) -> None:
+        self._shared = shared
         self._lanes: set[str] | None = None
 
     def load(self, lanes: Sequence[str]) -> None:
         """What the database says at the start."""
+        if self._shared:
+            return
         self._lanes = {*lanes, *(self._lanes or ())}
 
     def add(self, conversation_id: str) -> None:

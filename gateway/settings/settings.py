@@ -112,9 +112,15 @@ class Sessions(Section):
 
 
 class Engine(Section):
-    """Which engine runs the turns; auto is the embedded one."""
+    """Which engine runs the turns; auto is the embedded one on SQLite, the shared one (procrastinate) on PostgreSQL.
 
-    kind: Literal["auto", "local"] = "auto"
+    Of several gateways each gives a sign of life every `beat_s` seconds; what one without any for `stale_s` seconds ran
+    is taken over by the others.
+    """
+
+    kind: Literal["auto", "local", "procrastinate"] = "auto"
+    beat_s: Annotated[float, Field(ge=0.1, le=60)] = 1.0
+    stale_s: Annotated[float, Field(ge=1, le=600)] = 7.0
 
 
 class Settings(Section):
@@ -168,6 +174,17 @@ class Settings(Section):
         if name not in {"auto", "demo"} and name.partition("/")[0] not in self.models.providers:
             cure = "use demo, or a model of a provider under models.providers"
             raise fault(f"there is no provider of {name}", cure, "budgets.fallback_model")
+        return self
+
+    @model_validator(mode="after")
+    def _shareable(self) -> "Settings":
+        database = self.database.get_secret_value() if self.database else ""
+        if self.engine.kind == "procrastinate" and not database.startswith("postgres"):
+            cure = "set `database` to postgresql://…, or leave engine.kind at auto"
+            raise fault("procrastinate needs PostgreSQL", cure, "engine.kind")
+        if self.engine.stale_s < 3 * self.engine.beat_s:
+            cure = f"write at least {3 * self.engine.beat_s:g}: three signs of life"
+            raise fault("is too short for engine.beat_s", cure, "engine.stale_s")
         return self
 
     _source: Source = PrivateAttr(default_factory=lambda: Source(Document("settings"), Path.cwd()))

@@ -46,6 +46,22 @@ class Database(Protocol):
         """
         ...
 
+    async def join_engine(self) -> bool:
+        """Share the engine role with others that share it, until `close`. Returns whether nobody else has it now.
+
+        In that case nobody gets it before `share_engine`, so that what a dead process left can be taken up. Raises
+        DatabaseError when somebody has it alone, and on SQLite, which has no room for two.
+        """
+        ...
+
+    async def share_engine(self) -> None:
+        """Let others join; harmless when they may already."""
+        ...
+
+    async def keep_engine(self) -> None:
+        """Join again where the role was lost with its connection, as when the database was restarted."""
+        ...
+
     async def close(self) -> None:
         """Finish what was handed in, then close. The engine role ends here."""
         ...

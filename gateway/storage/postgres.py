@@ -1,10 +1,12 @@
 """PostgreSQL through psycopg's async driver; the engine role is an advisory lock on a connection of its own."""
 
+import asyncio
+import time
 from collections.abc import Callable
 from typing import TypeVar
 
 from sqlalchemy import Connection, text
-from sqlalchemy.exc import OperationalError
+from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
 from gateway.storage.db import DatabaseError
@@ -12,6 +14,8 @@ from gateway.storage.db import DatabaseError
 T = TypeVar("T")
 ENGINE_LOCK = 0x53776172  # "Swar", an arbitrary key of ours
 POOL = 10
+JOIN_S = 5.0  # another one may just be finding out that it is alone
+JOIN_RETRY_S = 0.1
 
 
 class PostgresDatabase:
@@ -28,6 +32,7 @@ class PostgresDatabase:
             connect_args={"connect_timeout": 10},
         )
         self._lock: AsyncConnection | None = None
+        self._alone = False
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """See Database."""
@@ -41,22 +46,62 @@ class PostgresDatabase:
 
     async def lock_engine(self) -> None:
         """See Database. The lock ends with the connection, so also with the process."""
-        try:
-            connection = await self._engine.connect()
-        except OperationalError as e:
-            raise DatabaseError(
-                f"database: cannot be reached ({_first_line(e)}); is it running?"
-            ) from e
-        taken = await connection.execute(
-            text("select pg_try_advisory_lock(:key)"), {"key": ENGINE_LOCK}
-        )
-        if not taken.scalar():
+        connection = await self._connect()
+        taken = await _asked(connection, "select pg_try_advisory_lock(:key)")
+        if not taken:
             await connection.close()
             raise DatabaseError(
                 "another swarmgate is running on this database; stop it first, or use another database"
             )
-        await connection.commit()
         self._lock = connection
+
+    async def join_engine(self) -> bool:
+        """See Database. Whoever has the lock alone for a moment finds out by it that nobody else has it."""
+        connection = await self._connect()
+        alone = await _asked(connection, "select pg_try_advisory_lock(:key)")
+        shared = alone
+        until = time.monotonic() + JOIN_S
+        while not shared and time.monotonic() < until:
+            shared = await _asked(connection, "select pg_try_advisory_lock_shared(:key)")
+            if not shared:
+                await asyncio.sleep(JOIN_RETRY_S)
+        if not shared:
+            await connection.close()
+            raise DatabaseError(
+                "a swarmgate that shares this database with nobody (engine.kind local, or `chat`) is running on it; "
+                "stop it first, or use another database"
+            )
+        self._lock, self._alone = connection, alone
+        return alone
+
+    async def share_engine(self) -> None:
+        """See Database."""
+        if self._lock is not None and self._alone:
+            await _asked(self._lock, "select pg_advisory_lock_shared(:key)")
+            await _asked(self._lock, "select pg_advisory_unlock(:key)")
+            self._alone = False
+
+    async def keep_engine(self) -> None:
+        """See Database."""
+        lock = self._lock
+        if lock is None:
+            return
+        try:
+            await lock.execute(text("select 1"))
+            await lock.commit()
+        except DBAPIError:
+            await lock.invalidate()
+            await lock.close()
+            self._lock = await self._engine.connect()
+            await _asked(self._lock, "select pg_try_advisory_lock_shared(:key)")
+
+    async def _connect(self) -> AsyncConnection:
+        try:
+            return await self._engine.connect()
+        except OperationalError as e:
+            raise DatabaseError(
+                f"database: cannot be reached ({_first_line(e)}); is it running?"
+            ) from e
 
     async def close(self) -> None:
         """See Database."""
@@ -65,6 +110,12 @@ class PostgresDatabase:
             await self._lock.close()
             self._lock = None
         await self._engine.dispose()
+
+
+async def _asked(connection: AsyncConnection, query: str) -> bool:
+    found = await connection.execute(text(query), {"key": ENGINE_LOCK})
+    await connection.commit()
+    return found.scalar() is not False
 
 
 def _first_line(error: Exception) -> str:

@@ -19,26 +19,14 @@ import gateway.storage.tables
 import gateway.storage.tables_console
 import gateway.storage.tables_tasks  # noqa: F401
 from gateway.storage.db import Database, DatabaseError, connect
+from gateway.storage.job_tables import install
 
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0012"
+HEAD = "0013"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = (
-    "0001",
-    "0002",
-    "0003",
-    "0004",
-    "0005",
-    "0006",
-    "0007",
-    "0008",
-    "0009",
-    "0010",
-    "0011",
-    "0012",
-)
+KNOWN = tuple(f"{number:04}" for number in range(1, 14))
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
@@ -73,6 +61,7 @@ def _create(conn: Connection) -> None:
             f"the database has tables of ours ({min(strangers)}) but no revision; use an empty database or a backup"
         )
     SQLModel.metadata.create_all(conn)
+    install(conn)
     conn.execute(
         text(
             "create table alembic_version (version_num varchar(32) not null,"

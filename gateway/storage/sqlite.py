@@ -116,6 +116,16 @@ class SqliteDatabase:
             ) from e
         self._lock_file = handle
 
+    async def join_engine(self) -> bool:
+        """See Database."""
+        raise DatabaseError("SQLite serves one gateway; several of them share a PostgreSQL")
+
+    async def share_engine(self) -> None:
+        """See Database."""
+
+    async def keep_engine(self) -> None:
+        """See Database."""
+
     async def close(self) -> None:
         """See Database."""
         if self._thread is not None:

@@ -10,15 +10,12 @@ from agent_core.models.stream import closing
 from agent_core.ports import Chunk, Clock, FinishedChunk, Model, ModelInfo, ModelRequest
 from agent_core.storage.statements import add_usage
 from gateway.budgets.budgets import Budgets
-from gateway.budgets.paid_model import PaidModel
+from gateway.budgets.paid_model import TASKS, PaidModel
 from gateway.model_house import DEMO, ModelHouse
 from gateway.storage.db import Database, settled
 from gateway.tasks import rows as task_rows
 
 log = logging.getLogger(__name__)
-NUMBERS = (
-    10**12
-)  # tasks are counted from here on among what is paid beside turns; jobs of learning stay far below
 ModelOf = Callable[[Any], Awaitable[Model | None]]
 
 
@@ -79,7 +76,7 @@ def task_models(house: ModelHouse, db: Database, budgets: Budgets) -> ModelOf:
 
 def paid_model(model: Model, db: Database, budgets: Budgets, row: Any) -> Model:
     """A model whose calls the owner of a task pays."""
-    number = NUMBERS + int(row.id.removeprefix("t"))
+    number = TASKS.start + int(row.id.removeprefix("t"))
     paid = PaidModel(model, db, budgets, row.owner, number)
     return TaskModel(paid, db, budgets.clock, row)
 

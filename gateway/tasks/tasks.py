@@ -24,6 +24,7 @@ from agent_core.tasks import State
 from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolContext
 from agent_core.types import Message, NewRow, RowKind, ToolResult, ToolUse
+from gateway.budgets.paid_model import TASKS, give_back
 from gateway.engine.fence import AWAY
 from gateway.redact import Redactor
 from gateway.storage.clean_rows import clean_blob, clean_row
@@ -84,6 +85,7 @@ class BackgroundTasks:
 
     async def start(self) -> None:
         """Take up what an earlier process left, then start what may start."""
+        await self._db.write(partial(give_back, numbers=TASKS))
         await self._take_back(counted=True)
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="background-tasks")

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection
 
-from gateway.budgets.paid_model import give_back
 from gateway.commands.commands import Asked, Commands
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, begin, stop_asked
@@ -44,7 +43,6 @@ class TurnRunner:
 
     async def open(self) -> list[tuple[str, str]]:
         """See Runner."""
-        await self.turns.db.write(give_back)  # before anything beside turns is paid anew
         found = await self.turns.db.read(inbox.open_conversations)
         self.turns.fresh.update(conversation_id for conversation_id, _ in found)
         return found

@@ -1,4 +1,4 @@
-"""The same gateway on PostgreSQL: an answer, kills, and a second replica that is refused."""
+"""The same gateway on PostgreSQL: an answer, kills, and engines that do not share a database."""
 
 from collections.abc import AsyncIterator
 from pathlib import Path
@@ -29,7 +29,42 @@ def script(scene: Stage, chat: int, first: Turn) -> None:
     scene.model.reply_to(f"^question {chat}$", turns)
 
 
-async def test_a_question_is_answered_and_a_second_replica_is_refused(scene: Stage, tmp_path: Path):
+async def test_beside_an_embedded_engine_a_second_gateway_is_refused(
+    postgres_server: str, tmp_path: Path
+):
+    database = create_database(postgres_server)
+    async with stage(tmp_path, database=database, engine={"kind": "local"}) as scene:
+        await is_answered(scene)
+        other = tmp_path / "other"
+        other.mkdir()
+        env = {"SWARMGATE__DATA_DIR": str(other)}
+        done = await scene.gateway.command("run", env=env)
+        assert done.code == 2
+        assert "another swarmgate is running on this database; stop it" in done.problems[0]["event"]
+        done = await scene.gateway.command("run", env=env | {"SWARMGATE__ENGINE__KIND": "auto"})
+        assert done.code == 2
+        assert "shares this database with nobody" in done.problems[0]["event"]
+        assert await scene.gateway.terminate() == 0
+        scene.sound()
+
+
+async def test_a_question_is_answered_and_an_engine_for_one_is_refused(
+    scene: Stage, tmp_path: Path
+):
+    await is_answered(scene)
+    other = tmp_path / "other"
+    other.mkdir()
+    env = {"SWARMGATE__DATA_DIR": str(other), "SWARMGATE__ENGINE__KIND": "local"}
+    done = await scene.gateway.command("run", env=env)
+    assert done.code == 2
+    assert (
+        "another swarmgate is running on this database; stop it first" in done.problems[0]["event"]
+    )
+    assert await scene.gateway.terminate() == 0
+    scene.sound()
+
+
+async def is_answered(scene: Stage) -> None:
     look = Turn([call("slow_look", {"label": "x"})])
     scene.model.reply_to("^question 1$", [look, ANSWERS[1]])
     await scene.gateway.start()
@@ -39,15 +74,6 @@ async def test_a_question_is_answered_and_a_second_replica_is_refused(scene: Sta
     scene.once({1: ANSWERS[1]})
     assert scene.gateway.count("usage") == 2
     assert not (scene.gateway.data / "swarmgate.db").exists()
-
-    other = tmp_path / "other"
-    other.mkdir()
-    done = await scene.gateway.command("run", env={"SWARMGATE__DATA_DIR": str(other)})
-    assert done.code == 2
-    (said,) = done.problems
-    assert "another swarmgate is running on this database; stop it first" in said["event"]
-    assert await scene.gateway.terminate() == 0
-    scene.sound()
 
 
 @pytest.mark.slow

@@ -370,3 +370,15 @@ def test_loading_is_quick(tmp_path: Path):
         for _ in range(3)
     ]
     assert min(runs) < 1.5
+
+
+def test_a_shared_engine_needs_postgresql_and_patience(tmp_path: Path):
+    assert refused(tmp_path, "version: 1\nengine: {kind: procrastinate}\n") == [
+        "swarmgate.yaml:2:16: engine.kind: procrastinate needs PostgreSQL;"
+        " set `database` to postgresql://…, or leave engine.kind at auto"
+    ]
+    on_postgres = "version: 1\ndatabase: postgresql://u@h/d\n"
+    (said,) = refused(tmp_path, f"{on_postgres}engine: {{beat_s: 3}}\n")
+    assert "engine.stale_s: is too short for engine.beat_s; write at least 9" in said
+    text = f"{on_postgres}engine: {{kind: procrastinate, beat_s: 0.5, stale_s: 2}}\n"
+    assert load(written(tmp_path, text), {}).engine.kind == "procrastinate"
