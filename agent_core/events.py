@@ -132,7 +132,7 @@ class Compacted:
     """The view was made smaller (CMP-34); `before` and `after` are estimated tokens of the request.
 
     `summary`: older rows are now shown as a summary; else results were cleared or texts folded. `problem` says what
-    went wrong with a summary, "" for nothing (CMP-15).
+    went wrong with a summary, "" for nothing (CMP-15). `usage` is what the summary took of `model`, None for none.
     """
 
     before: int
@@ -141,6 +141,8 @@ class Compacted:
     topic: str = ""
     problem: str = ""
     agent: str | None = None
+    model: str = ""
+    usage: Usage | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from typing import Literal, Protocol, runtime_checkable
 
 from aiohttp import web
 
+from channels.pulse import Pulse
 from channels.types import Address, Attachment, Inbound, Outbound, Preview
 
 Emit = Callable[[Inbound], Awaitable[None]]
@@ -184,6 +185,13 @@ class Seen(Protocol):
     async def places(self, channel: str, account: str) -> Sequence[tuple[Address, str]]:
         """(address, key of the newest stored Inbound) of each known place, most recently used first."""
         ...
+
+
+@runtime_checkable
+class HasPulse(Protocol):
+    """Notes each sign of life of its platform: an answered poll, a heart-beat, a post."""
+
+    pulse: Pulse
 
 
 @runtime_checkable

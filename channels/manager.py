@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from channels.base import CanArchive, Channel, Emit, Receipt
+from channels.base import CanArchive, Channel, Emit, HasPulse, Receipt
 from channels.errors import BadCredentials, ChannelError, UnknownChannel, Unreachable
 from channels.types import Address, Outbound
 
@@ -30,13 +30,18 @@ class State(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ChannelState:
-    """For status pages. `reason` is one line, empty while all is well; `restarts` counts since `start`."""
+    """For status pages. `reason` is one line, empty while all is well; `restarts` counts since `start`.
+
+    `heard`: seconds since the platform last gave a sign of life (a poll, a heart-beat, a post); None where there was
+    none yet, or where there is no platform to hear.
+    """
 
     name: str
     account: str
     state: State
     reason: str
     restarts: int
+    heard: float | None = None
 
 
 @dataclass(slots=True)
@@ -164,6 +169,7 @@ class ChannelManager:
                 seat.state,
                 seat.reason,
                 seat.restarts,
+                seat.channel.pulse.age() if isinstance(seat.channel, HasPulse) else None,
             )
             for seat in self._seats
         ]

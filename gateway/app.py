@@ -1,7 +1,7 @@
 """The composition root: what works without a way in is wired here, the ways in by front.py; process.py runs both."""
 
 import asyncio
-import logging
+import os
 import time
 from dataclasses import dataclass
 from functools import partial
@@ -31,18 +31,20 @@ from gateway.memory.recall_indexer import RecallIndexer
 from gateway.memory.recalled import Recaller
 from gateway.memory.remembering import Remembering
 from gateway.memory.upkeep import MemoryUpkeep
+from gateway.metrics.sight import Sight, sight_of
 from gateway.model_house import CASSETTES, ModelHouse
 from gateway.outbound.sender import Sender
 from gateway.outside import outside_of
 from gateway.presets.news import PresetNews
-from gateway.presets.team_house import TeamHouse, load_presets
+from gateway.presets.team_house import TeamHouse, chosen_presets, load_presets
 from gateway.presets.watch import PresetWatch
 from gateway.prices.price_cache import PriceCache
 from gateway.prices.source_house import SourceHouse, source_house
 from gateway.prices.symbol_refresh import use_fetched
-from gateway.questions.approvals import Decisions, carry_out
+from gateway.questions.approvals import Decisions
 from gateway.questions.expiry import Expiry
 from gateway.questions.local_decisions import LocalDesk
+from gateway.questions.outcome import carry_out
 from gateway.questions.waiting import AskingLanes
 from gateway.recipes.recipes import Recipes, recipes_of
 from gateway.recipes.skill_house import SkillHouse
@@ -64,8 +66,6 @@ from gateway.trading.portfolio import StoredPortfolio
 from gateway.turns.runner import TurnRunner
 from gateway.turns.turns import Turns
 from swarm_presets.files import Reader
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -94,6 +94,8 @@ class Core:
     orders: OrderKeeper
     alerts: AlertKeeper
     mcp: McpHouse
+    sight: Sight
+    redactor: Redactor
 
 
 async def build(settings: Settings, *, alone: bool = False) -> Core:
@@ -135,10 +137,11 @@ class _Base:
     orders: OrderDesk
     recipes: Recipes
     alerts: AlertHouse
+    sight: Sight
 
 
 def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
-    clock = SystemClock()
+    clock, sight = SystemClock(), sight_of(os.environ)
     channels = ChannelManager()
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
@@ -148,7 +151,7 @@ def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
     mcp.join(registry)
     redactor, reader = Redactor(settings.secrets()), Reader()
     models = ModelHouse(settings.models, clock, settings.presets_dir / CASSETTES)
-    budgets = _budgets(settings, clock)
+    budgets = _budgets(settings, clock, sight)
     asks = task_models(models, db, budgets)
     return _Base(
         settings,
@@ -157,15 +160,16 @@ def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
         redactor,
         registry,
         models,
-        _teams(settings, registry, reader, recipes.skills),
+        chosen_presets(settings, registry, reader, recipes.skills),
         channels,
-        Sender(db, clock, channels.get),
+        Sender(db, clock, channels.get, observers=sight.observers),
         budgets,
         BackgroundTasks(db, clock, registry, redactor, SessionArchive(db), model=asks),
         reader,
         orders,
         recipes,
         alerts,
+        sight,
     )
 
 
@@ -197,9 +201,9 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
     clock, senders = base.clock, base.senders
     commands, presets = _commands(base), _watch(base)
     timer = Timer(db, clock, senders, language=settings.locale.language, runs=runs_of(settings))
-    asking = AskingLanes(shared=role.kind != "local")
+    asking, seen = AskingLanes(shared=role.kind != "local"), base.sight.observers
     decisions = Decisions(settings.access, base.registry)
-    expiry = Expiry(db, clock, decisions, asking, lambda done: carry_out(done, senders, engine))
+    expiry = Expiry(db, clock, decisions, asking, lambda o: carry_out(o, senders, engine, seen))
     memory = _remembering(base)
     turns = _turns(base, asking, expiry, memory)
     recaller = _recaller(base, turns) if settings.memory.enabled else None
@@ -226,6 +230,7 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
         asking,
         base.redactor,
         base.tasks.desk.look,
+        seen,
     )
     return Core(
         db,
@@ -239,7 +244,7 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
         timer,
         schedules,
         expiry,
-        LocalDesk(db, clock, senders, engine, settings.access),
+        LocalDesk(db, clock, senders, engine, settings.access, seen),
         memory,
         base.budgets,
         presets,
@@ -250,6 +255,8 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
         keeper,
         base.alerts.keeper(senders),
         mcp,
+        base.sight,
+        base.redactor,
     )
 
 
@@ -306,6 +313,7 @@ def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering
         policy=settings.context.policy,
         budgets=base.budgets,
         recipes=base.recipes,
+        observers=base.sight.observers,
     )
 
 
@@ -345,31 +353,12 @@ def _watch(base: _Base) -> PresetWatch:
     return PresetWatch(base.teams, settings.presets_dir, read, news)
 
 
-def _budgets(settings: Settings, clock: SystemClock) -> Budgets:
+def _budgets(settings: Settings, clock: SystemClock, sight: Sight) -> Budgets:
     return Budgets(
         settings.budgets.rules(settings.locale.timezone),
         clock,
         settings.access.operators,
         Waiters(clock),
         settings.locale.language,
+        sight.observers,
     )
-
-
-def _teams(settings: Settings, registry: Registry, reader: Reader, skills: SkillHouse) -> TeamHouse:
-    presets = load_presets(settings, registry, reader=reader, skills=skills)
-    for problem in presets.problems:
-        log.warning(
-            "preset_problem",
-            extra={
-                "file": str(problem.file),
-                "line": problem.line,
-                "column": problem.column,
-                "problem": problem.message,
-            },
-        )
-    if settings.preset not in presets.teams:
-        known = ", ".join(sorted(presets.teams))
-        raise settings.refuse(
-            "preset", f"there is no preset {settings.preset!r}", f"use one of {known}"
-        )
-    return TeamHouse(presets, settings.preset)

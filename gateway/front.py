@@ -7,10 +7,12 @@ from channels.base import Channel, HasRoutes
 from channels.web.channel import WebChannel
 from gateway.app import Core
 from gateway.console.door import ConsoleDoor
+from gateway.engine.choice import kind_of
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
+from gateway.http.health import Health, Subject
 from gateway.http.login import Login
-from gateway.http.token import console_token
+from gateway.http.token import ConsoleToken, console_token
 from gateway.http.web_host import GatewayWebHost
 from gateway.settings.settings import Settings
 
@@ -22,6 +24,8 @@ class Front:
     """What answers HTTP: the server, and the web chat with its codes where it is on."""
 
     server: HttpServer
+    health: Health
+    token: ConsoleToken
     web: WebChannel | None = None
     codes: OneTimeCodes | None = None
 
@@ -41,7 +45,11 @@ def front_of(
 ) -> Front:
     """The HTTP server with the routes of the web chat and of every platform that posts to us."""
     http, codes = settings.http, OneTimeCodes()
-    routes = [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
+    token = console_token(settings)
+    core.redactor.known([token.value])
+    health = Health(_subject(core, settings), token)
+    routes = [*health.routes()]
+    routes += [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
     web: WebChannel | None = None
     if settings.channels.web.enabled:
         secret = load_secret(settings.data_dir / "web-secret")
@@ -51,7 +59,7 @@ def front_of(
         routes += [*web.routes(), *login.routes()]
     on_stop = [web.close_streams] if web else []
     if settings.console.enabled:
-        door = ConsoleDoor(core, settings, console_token(settings))
+        door = ConsoleDoor(core, settings, token)
         routes += door.routes()
         on_stop.append(door.stop)
     server = HttpServer(
@@ -61,4 +69,18 @@ def front_of(
         routes=routes,
         on_stop=on_stop,
     )
-    return Front(server, web, codes if web else None)
+    return Front(server, health, token, web, codes if web else None)
+
+
+def _subject(core: Core, settings: Settings) -> Subject:
+    """What the probes and the figures look at."""
+    return Subject(
+        core.db,
+        core.clock,
+        core.sight.meter,
+        core.engine.busy,
+        settings.sessions.max_running,
+        core.channels.states,
+        kind_of(settings, core.db.dialect),
+        core.redactor,
+    )

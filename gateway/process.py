@@ -44,6 +44,7 @@ async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], Non
         await core.models.close()
         await work.close()
         await core.db.close()
+        await asyncio.to_thread(core.sight.close)
     return 0
 
 
@@ -71,6 +72,7 @@ async def _serve(
         await _begin(core)
         await keeper.start()
         await control.start()
+        front.health.serving = True
         if front.web is not None:
             announce(front.invite())
         if demo:
@@ -80,6 +82,7 @@ async def _serve(
             asyncio.create_task(_refusal(core, settings, stop)),
         ]
         await stop.wait()
+        front.health.serving = False  # whoever sends us messages is told before they are refused
         for task in tasks:
             task.cancel()
         for outcome in await asyncio.gather(*tasks, return_exceptions=True):

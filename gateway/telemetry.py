@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping, MutableMapping
 from types import TracebackType
 from typing import Any, TextIO
 
+from gateway.log_context import about
 from gateway.redact import Redactor
 
 Announce = Callable[[str], None]
@@ -72,6 +73,8 @@ class Telemetry:
 
     def line(self, level: str, event: Event) -> None:
         """Write one event that does not come through structlog."""
+        for name, value in about().items():
+            event.setdefault(name, value)
         event.update(_stamp(level))
         self._write(str(self._render(None, level, self.redactor(None, level, event))))
 
@@ -81,6 +84,7 @@ class Telemetry:
         structlog.configure(
             processors=[
                 structlog.contextvars.merge_contextvars,
+                _add_ids,
                 _add_stamp,
                 _exception_text,
                 self.redactor,
@@ -143,6 +147,12 @@ def start(env: Mapping[str, str] = os.environ, *, quiet: bool = False) -> Teleme
 def _stamp(level: str) -> dict[str, str]:
     now = dt.datetime.now(dt.UTC).isoformat(timespec="milliseconds")
     return {"level": level, "timestamp": now.replace("+00:00", "Z")}
+
+
+def _add_ids(logger: object, method: str, event: Event) -> Event:
+    for name, value in about().items():
+        event.setdefault(name, value)
+    return event
 
 
 def _add_stamp(logger: object, method: str, event: Event) -> Event:

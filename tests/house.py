@@ -5,7 +5,7 @@ Wired as gateway/app.py does it, without settings files, sockets and signals.
 
 import asyncio
 import datetime as dt
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
 
 import pytest
@@ -36,11 +36,13 @@ from gateway.memory.notes import SessionNotes
 from gateway.memory.recall_indexer import RecallIndexer
 from gateway.memory.recalled import Recaller
 from gateway.memory.remembering import Remembering
+from gateway.metrics.observer import Observer, Observers
 from gateway.model_house import ModelHouse
 from gateway.outbound.sender import Sender
 from gateway.presets.team_house import TeamHouse
-from gateway.questions.approvals import Decisions, carry_out
+from gateway.questions.approvals import Decisions
 from gateway.questions.expiry import Expiry
+from gateway.questions.outcome import carry_out
 from gateway.questions.waiting import AskingLanes
 from gateway.recipes.recipes import Recipes
 from gateway.redact import Redactor
@@ -117,12 +119,15 @@ class House:
         tools: Toolbox | None = None,
         prices: Sources | None = None,
         recipes: Recipes | None = None,
+        observers: Sequence[Observer] = (),
     ) -> None:
         """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
 
         `teacher`: learns in the background, which otherwise is left out. `tools`: those of the harness and more.
 
         `prices`: what alerts are judged by. `recipes`: skills and templates; without them there are none.
+
+        `observers`: who looks on.
         """
         self.db = db
         self.settings = rules or settings()
@@ -133,11 +138,13 @@ class House:
         teams = {"test": the_team or team(agent(tools=TOOLS)), "other": team(agent("other"))}
         self.teams = TeamHouse(PresetSet(teams), "test")
         self.models = ModelHouse(self.settings.models, self.clock)
+        seen = self.observers = Observers(observers)
         self.budgets = Budgets(
             self.settings.budgets.rules(self.settings.locale.timezone),
             self.clock,
             self.settings.access.operators,
             Waiters(self.clock, self._nap),
+            observers=seen,
         )
         self.commands = Commands(
             self.settings.access,
@@ -149,7 +156,7 @@ class House:
             groups=self.settings.groups,
             budgets=self.budgets,
         )
-        self.senders = Sender(db, self.clock, self.find, self.clock.sleep)
+        self.senders = Sender(db, self.clock, self.find, self.clock.sleep, seen)
         self.timer = Timer(
             db,
             self.clock,
@@ -190,7 +197,7 @@ class House:
             self.clock,
             self.decisions,
             self.asking,
-            lambda done: carry_out(done, self.senders, self.engine),
+            lambda done: carry_out(done, self.senders, self.engine, seen),
             self._nap,
         )
         self.turns = Turns(
@@ -219,6 +226,7 @@ class House:
             asked=self.expiry.changed,
             budgets=self.budgets,
             recipes=recipes,
+            observers=seen,
         )
         self.teacher = teacher
         self.learning = Learning(
@@ -263,6 +271,7 @@ class House:
             self.decisions,
             self.asking,
             tasks_changed=self.tasks.desk.look,
+            observers=seen,
         )
         self._keys = 0
         self._naps: list[tuple[float, asyncio.Event]] = []

@@ -138,6 +138,8 @@ def _tell(run: Run, outcome: Outcome, asked: Asked | None) -> None:
             "" if asked is None else asked.topic,
             problem,
             run.label,
+            outcome.model,
+            outcome.usage if outcome.model else None,
         )
         run.compacted.append(done)
         run.emit(done)

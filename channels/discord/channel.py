@@ -29,6 +29,7 @@ from channels.discord.send import Sender
 from channels.discord.stream import Stream
 from channels.errors import BadCredentials, ChannelError, Gone, Refused
 from channels.flood import FloodGate
+from channels.pulse import Pulse
 from channels.types import Address, Attachment, Inbound, Outbound
 
 log = logging.getLogger(__name__)
@@ -66,6 +67,7 @@ class DiscordChannel:
         self.account = config.account
         self._config = config
         self._clock = clock
+        self.pulse = Pulse(clock)
         self._login = Login(config, self)
         self._calls = Calls(self._api, FloodGate(clock))
         self._places = Places(self._calls, self._cached, self._my_id, config.archive_minutes)

@@ -11,6 +11,7 @@ from discord.backoff import ExponentialBackoff
 from channels.discord.config import DiscordConfig
 from channels.discord.http import Http
 from channels.discord.resumes import Resumes, Socket
+from channels.pulse import Pulse
 
 log = logging.getLogger(__name__)
 
@@ -20,7 +21,12 @@ discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
 
 
 class Listener(Protocol):
-    """What the channel wants to hear. Each call is a task of its own; tasks begin in the order of the events."""
+    """What the channel wants to hear. Each call is a task of its own; tasks begin in the order of the events.
+
+    `pulse` beats at whatever comes.
+    """
+
+    pulse: Pulse
 
     async def connected(self) -> None:
         """A new session: what happened since the last one was not, and will not be, told."""
@@ -69,6 +75,7 @@ class Bot(discord.Client):
     def __init__(self, config: DiscordConfig, listener: Listener, **more: Any) -> None:
         self._swarm_config = config
         self._swarm_listener = listener
+        self.pulse = listener.pulse
         self.resumes = Resumes(config.resume_pause, config.silence)
         intents = discord.Intents(
             guilds=True,

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Self
 from discord import client, shard
 from discord.gateway import DiscordWebSocket
 
+from channels.pulse import Pulse
+
 if TYPE_CHECKING:
     from channels.discord.client import Bot
 
@@ -61,7 +63,12 @@ class Resumes:
 
 
 class Socket(DiscordWebSocket):
-    """A gateway connection that identifies anew where resuming does not lead anywhere."""
+    """A gateway connection that identifies anew where resuming does not lead anywhere.
+
+    Whatever comes is a beat of `pulse`: Discord answers heart-beats even where nobody writes.
+    """
+
+    pulse: Pulse | None = None
 
     @classmethod
     async def from_client(cls, client: Any, **wanted: Any) -> Self:
@@ -72,7 +79,15 @@ class Socket(DiscordWebSocket):
             wanted |= {"resume": False, "session": None, "sequence": None, "gateway": None}
         if not wanted.get("resume"):
             bot.resumes.ended(number)
-        return await super().from_client(client, **wanted)
+        made = await super().from_client(client, **wanted)
+        made.pulse = bot.pulse
+        return made
+
+    async def received_message(self, msg: Any, /) -> None:
+        """Something came; see the library."""
+        if self.pulse is not None:
+            self.pulse.beat()
+        await super().received_message(msg)
 
     async def resume(self) -> None:
         """Ask for what was missed."""

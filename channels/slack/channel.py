@@ -12,6 +12,7 @@ from aiohttp import web
 from channels.base import Emit, Mark, PreviewStream, Receipt
 from channels.errors import BadCredentials, ChannelError
 from channels.flood import FloodGate
+from channels.pulse import Pulse
 from channels.slack.assistant import Assistants
 from channels.slack.calls import Calls
 from channels.slack.config import SlackConfig
@@ -67,6 +68,7 @@ class SlackChannel:
         self.account = ""
         self._config = config
         self._clock = clock
+        self.pulse = Pulse(clock)
         self._me = Me("", "")
         self._tasks: set[asyncio.Task[None]] = set()
         self._marks: OrderedDict[tuple[str, str], str] = OrderedDict()
@@ -89,7 +91,8 @@ class SlackChannel:
             if self._config.mode == "http":
                 ready()
                 await asyncio.Event().wait()
-            await SocketMode(self._calls, self._config, self._receiver.take).run(_once(ready))
+            sockets = SocketMode(self._calls, self._config, self._receiver.take, self.pulse)
+            await sockets.run(_once(ready))
         finally:
             await self.close()
 
@@ -117,6 +120,7 @@ class SlackChannel:
             self._receiver.take,
             path=config.path,
             age=config.signature_age,
+            pulse=self.pulse,
         )
         return hooks.routes()
 

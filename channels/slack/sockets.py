@@ -14,6 +14,7 @@ from typing import Any
 import aiohttp
 
 from channels.errors import BadCredentials, ChannelError, FloodLimited
+from channels.pulse import Pulse
 from channels.slack.calls import Calls, proxy_for
 from channels.slack.config import SlackConfig
 
@@ -31,18 +32,22 @@ MAX_MESSAGE = 16 * 2**20
 
 
 class Connection:
-    """One socket. `leave` is set when it ended, or Slack asks for another."""
+    """One socket. `leave` is set when it ended, or Slack asks for another. Whatever comes is a beat of `pulse`."""
 
-    def __init__(self, socket: aiohttp.ClientWebSocketResponse) -> None:
+    def __init__(self, socket: aiohttp.ClientWebSocketResponse, pulse: Pulse) -> None:
         self.socket = socket
+        self._pulse = pulse
         self.leave = asyncio.Event()
 
     async def read(self, taken: Callable[["Connection", Json], None]) -> None:
         """Hand over each envelope until the socket ends."""
         try:
             async for message in self.socket:
+                self._pulse.beat()
                 if message.type is aiohttp.WSMsgType.TEXT:
                     self._read(message.data, taken)
+                elif message.type is aiohttp.WSMsgType.PING:
+                    await self.socket.pong(message.data)
         except (aiohttp.ClientError, ConnectionError, TimeoutError) as e:
             log.info("a Slack socket broke: %s", type(e).__name__)
         finally:
@@ -71,7 +76,8 @@ class SocketMode:
     `take` returns when an envelope is durable; while it raises, nothing is acknowledged and Slack sends it again.
     """
 
-    def __init__(self, calls: Calls, config: SlackConfig, take: Take) -> None:
+    def __init__(self, calls: Calls, config: SlackConfig, take: Take, pulse: Pulse) -> None:
+        self._pulse = pulse
         self._calls = calls
         self._config = config
         self._take = take
@@ -121,6 +127,7 @@ class SocketMode:
                 socket = await self._calls.session.ws_connect(
                     str(answer["url"]),
                     heartbeat=self._config.ping_every,
+                    autoping=False,  # pings and pongs are signs of life that we want to see
                     max_msg_size=MAX_MESSAGE,
                     proxy=proxy_for(str(answer["url"])),
                 )
@@ -136,14 +143,17 @@ class SocketMode:
 
     async def _greeted(self, socket: aiohttp.ClientWebSocketResponse) -> Connection | None:
         try:
-            body = await socket.receive_json(timeout=HELLO)
+            body = json.loads(await _first_text(socket))
+        except ValueError:
+            body = None
         except BaseException:
             await socket.close()
             raise
         if not isinstance(body, dict) or body.get("type") != "hello":
             await socket.close()
             return None
-        return Connection(socket)
+        self._pulse.beat()
+        return Connection(socket, self._pulse)
 
     async def _pause(self, lived: float) -> None:
         """At once after a connection that served for a while; Slack that closes one after the other is not stormed."""
@@ -186,3 +196,13 @@ class SocketMode:
         task = asyncio.create_task(work)
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
+
+
+async def _first_text(socket: aiohttp.ClientWebSocketResponse) -> str:
+    """The first words on a socket, "" when it says something else or ends."""
+    while True:
+        message = await socket.receive(timeout=HELLO)
+        if message.type is aiohttp.WSMsgType.PING:
+            await socket.pong(message.data)
+        elif message.type is not aiohttp.WSMsgType.PONG:
+            return str(message.data) if message.type is aiohttp.WSMsgType.TEXT else ""

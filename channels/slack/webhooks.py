@@ -13,6 +13,8 @@ from urllib.parse import parse_qs
 from aiohttp import web
 from slack_sdk.signature import SignatureVerifier
 
+from channels.pulse import Pulse
+
 log = logging.getLogger(__name__)
 
 Json = dict[str, Any]
@@ -35,6 +37,7 @@ class Webhooks:
 
     Args:
         age: seconds after which a signed request is stale.
+        pulse: beats at each signed request.
         now: Unix seconds.
     """
 
@@ -45,8 +48,10 @@ class Webhooks:
         *,
         path: str,
         age: float,
+        pulse: Pulse,
         now: Callable[[], float] = time.time,
     ) -> None:
+        self._pulse = pulse
         self._verifier = SignatureVerifier(secret)
         self._take = take
         self._path = path.rstrip("/")
@@ -64,6 +69,7 @@ class Webhooks:
         except Unfit as e:
             log.warning("slack_request_refused", extra={"path": request.path, "reason": str(e)})
             return web.Response(status=e.status, text=str(e))
+        self._pulse.beat()
         if payload.get("type") == "url_verification":
             return web.json_response({"challenge": payload.get("challenge", "")})
         if payload.get("ssl_check"):

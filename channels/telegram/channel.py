@@ -12,6 +12,7 @@ from telegram.error import InvalidToken, TelegramError
 from channels.base import Emit, Mark, PreviewStream, Receipt
 from channels.errors import BadCredentials, ChannelError, Refused
 from channels.flood import FloodGate
+from channels.pulse import Pulse
 from channels.telegram.calls import Calls
 from channels.telegram.config import TelegramConfig
 from channels.telegram.errors import translate
@@ -51,6 +52,7 @@ class TelegramChannel:
         self.account = config.account
         self._config = config
         self._clock = clock
+        self.pulse = Pulse(clock)
         # The two pools are apart, so that a full one never holds up the poll.
         self._transport = Transport(POOL, config.read_timeout, config.base_url)
         self._poll_transport = Transport(2, config.read_timeout, config.base_url)
@@ -63,7 +65,7 @@ class TelegramChannel:
         )
         self._calls = Calls(FloodGate(clock))
         self._sender = Sender(self._bot, self._calls)
-        self._webhook = Webhook(self._bot, config)
+        self._webhook = Webhook(self._bot, config, self.pulse)
         self._heard = Heard()
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -86,7 +88,8 @@ class TelegramChannel:
                 await self._webhook.run(handle, ready)
             else:
                 last = self._poll_transport
-                await Poller(self._bot, self._config, handle, lambda: last.last).run(ready)
+                poller = Poller(self._bot, self._config, handle, lambda: last.last, self.pulse)
+                await poller.run(ready)
         finally:
             me.cancel()
             await asyncio.gather(me, return_exceptions=True)

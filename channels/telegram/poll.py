@@ -10,6 +10,7 @@ from telegram import Bot, Update
 from telegram.error import Conflict, InvalidToken, TelegramError, TimedOut
 
 from channels.errors import BadCredentials
+from channels.pulse import Pulse
 from channels.telegram.config import TelegramConfig
 from channels.telegram.transport import FloodError
 from channels.telegram.updates import chat_of
@@ -31,10 +32,13 @@ class Poller:
     """One loop over getUpdates.
 
     `handle` returns when an update is durable. Updates of one chat are handled in order, chats side by side; when one
-    fails, the offset stays before it and it comes again after a while.
+    fails, the offset stays before it and it comes again after a while. `pulse` beats at each answer.
     """
 
-    def __init__(self, bot: Bot, config: TelegramConfig, handle: Handle, raw: Raw) -> None:
+    def __init__(
+        self, bot: Bot, config: TelegramConfig, handle: Handle, raw: Raw, pulse: Pulse
+    ) -> None:
+        self._pulse = pulse
         self._bot = bot
         self._config = config
         self._handle = handle
@@ -77,6 +81,7 @@ class Poller:
             updates = self._readable()
         self._confirmed = offset
         self._wait = FIRST_WAIT
+        self._pulse.beat()
         return updates
 
     async def _recover(self, error: TelegramError) -> None:

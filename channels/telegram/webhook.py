@@ -17,6 +17,7 @@ from telegram import Bot, Update
 from telegram.error import InvalidToken, TelegramError
 
 from channels.errors import BadCredentials
+from channels.pulse import Pulse
 from channels.telegram.config import TelegramConfig
 from channels.telegram.poll import ALLOWED, FACTOR, FIRST_WAIT, LONGEST_WAIT
 from channels.telegram.updates import chat_of
@@ -32,8 +33,9 @@ Handle = Callable[[Update], Awaitable[None]]
 class Webhook:
     """The webhook of one bot. `routes` are mounted once; while `run` does not run, requests are answered 503."""
 
-    def __init__(self, bot: Bot, config: TelegramConfig) -> None:
+    def __init__(self, bot: Bot, config: TelegramConfig, pulse: Pulse) -> None:
         self._bot = bot
+        self._pulse = pulse
         self._config = config
         self._handle: Handle | None = None
         self._chats: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
@@ -95,6 +97,7 @@ class Webhook:
         if not self._authentic(request):
             log.warning("telegram_webhook_refused", extra={"reason": "wrong secret token"})
             return web.Response(status=401, text="wrong secret token")
+        self._pulse.beat()
         if self._handle is None:
             return web.Response(status=503, text="not ready")
         body = await limited(request)

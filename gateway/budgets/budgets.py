@@ -20,6 +20,7 @@ from agent_core.storage import ledger
 from agent_core.storage.ledger import Hold, Ref
 from channels.types import Address
 from gateway.budgets.waiters import Waiters
+from gateway.metrics.observer import Observers
 
 log = logging.getLogger(__name__)
 K = TypeVar("K")
@@ -37,6 +38,7 @@ class Budgets:
         operators: person ids; they are told, and asked.
         waiters: conversations whose turn waits until a pot has room.
         setting: the language of the settings, for operators who chose none.
+        observers: are told of what is paid beside turns.
     """
 
     rules: Rules
@@ -44,6 +46,7 @@ class Budgets:
     operators: Sequence[str] = ()
     waiters: Waiters = field(default_factory=Waiters)
     setting: str = "auto"
+    observers: Observers = field(default_factory=Observers)
     _ids: OrderedDict[Ref, int] = field(default_factory=OrderedDict)
     _last: OrderedDict[str, Need] = field(default_factory=OrderedDict)
     _begun: dict[int, Purse] = field(default_factory=dict)

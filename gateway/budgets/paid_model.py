@@ -24,6 +24,7 @@ from agent_core.storage.ledger import Hold
 from agent_core.storage.pending import Job
 from agent_core.types import Usage
 from gateway.budgets.budgets import Budgets
+from gateway.metrics.observer import PaidBeside
 from gateway.storage.db import Database
 
 LEARNING = range(1, 10**12)  # numbers of jobs of learning
@@ -74,6 +75,7 @@ class PaidModel:
                 async for chunk in chunks:
                     if isinstance(chunk, FinishedChunk):
                         used = chunk.usage
+                        self._budgets.observers.fact(PaidBeside(chunk.model, used))
                     yield chunk
         finally:
             if paid:

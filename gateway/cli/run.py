@@ -35,12 +35,14 @@ def run(config: Path | None = None, *, demo: bool = False) -> int:
 
 def _serve(config: Path | None, logs: telemetry.Telemetry, *, demo: bool) -> int:
     from gateway import preflight
+    from gateway.http.token import console_token
     from gateway.settings.settings import load
 
     os.umask(0o077)  # the database, keys and the socket are the user's own
     settings = load(find(config, here=not demo), os.environ)
     logs.redactor.known(settings.secrets())
     preflight.require(settings.data_dir)
+    logs.redactor.known([console_token(settings).value])
     for warning in settings.warnings:
         logs.line("warning", {"event": warning})
 

@@ -1,4 +1,4 @@
-"""The one HTTP server of the process: health, and the routes that others bring."""
+"""The one HTTP server of the process, and the routes that others bring."""
 
 import errno
 import socket
@@ -33,8 +33,8 @@ class PortInUse(CannotListen):
 class HttpServer:
     """Serves `routes` on `host`:`port`, behind the Host and Origin guard. Port 0 takes any free one.
 
-    `ready` says whether the process takes messages (/readyz). Each of `on_stop` is awaited before connections close:
-    it ends what would otherwise be waited for, such as event streams.
+    Each of `on_stop` is awaited before connections close: it ends what would otherwise be waited for, such as event
+    streams.
     """
 
     def __init__(
@@ -44,19 +44,16 @@ class HttpServer:
         *,
         public_url: str | None = None,
         routes: Sequence[web.AbstractRouteDef] = (),
-        ready: Callable[[], bool] = lambda: True,
         on_stop: Sequence[Callable[[], Awaitable[None]]] = (),
     ) -> None:
         self._host = host
         self._port = port
         self._public_url = public_url
-        self._ready = ready
         self._on_stop = on_stop
         app = web.Application(
             client_max_size=MAX_BODY, middlewares=[host_origin_guard(host, public_url)]
         )
         app.on_response_prepare.append(add_headers)
-        app.add_routes([web.get("/healthz", self._health), web.get("/readyz", self._readiness)])
         app.add_routes(routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_SECONDS)
 
@@ -95,10 +92,3 @@ class HttpServer:
         for end in self._on_stop:
             await end()
         await self._runner.cleanup()
-
-    async def _health(self, request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
-
-    async def _readiness(self, request: web.Request) -> web.Response:
-        ready = self._ready()
-        return web.Response(text="ok\n" if ready else "not ready\n", status=200 if ready else 503)

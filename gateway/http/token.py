@@ -80,7 +80,9 @@ def _kept(path: Path) -> str:
         if len(token) >= SHORTEST:
             return token
         path.unlink()
-    except (FileNotFoundError, UnicodeDecodeError):
+    except FileNotFoundError:
+        path.parent.mkdir(parents=True, exist_ok=True)
+    except UnicodeDecodeError:
         path.unlink(missing_ok=True)
     _make(path)
     return _kept(path)

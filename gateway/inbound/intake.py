@@ -8,6 +8,7 @@ import datetime as dt
 import logging
 from collections.abc import Callable, Container
 from dataclasses import dataclass, field, replace
+from typing import Literal
 
 from sqlalchemy import Connection
 
@@ -24,13 +25,16 @@ from gateway.engine.base import Engine
 from gateway.inbound import albums, conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.router import Route, route
+from gateway.log_context import bound
+from gateway.metrics.observer import Accepted, Observers
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
 from gateway.outbound.sender import Sender
 from gateway.people import access
 from gateway.people.identity import language_of, person_id
 from gateway.people.rate import Allowance, Judged, Rates
-from gateway.questions.approvals import BUTTONS, COMMANDS, Decisions, Outcome, carry_out
+from gateway.questions.approvals import BUTTONS, COMMANDS, Decisions
+from gateway.questions.outcome import Outcome, carry_out
 from gateway.questions.questions import Ticket
 from gateway.questions.waiting import AskingLanes
 from gateway.redact import Redactor
@@ -52,7 +56,7 @@ class _Taken:
 
     `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press;
     `again`: it had come before; `decided`: what a question came to; `others`: further
-    conversations to be waked, and for whom.
+    conversations to be waked, and for whom; `stranger`: may not write yet.
     """
 
     row_id: int = 0
@@ -65,6 +69,7 @@ class _Taken:
     again: bool = False
     decided: Outcome | None = None
     others: tuple[tuple[str, str], ...] = ()
+    stranger: bool = False
 
 
 class Intake:
@@ -84,7 +89,9 @@ class Intake:
         asking: Container[str] = AskingLanes(),
         redactor: Redactor | None = None,
         tasks_changed: Callable[[], None] = lambda: None,
+        observers: Observers | None = None,
     ) -> None:
+        self._observers = observers or Observers()
         self._tasks_changed = tasks_changed
         self._redactor = redactor or Redactor()
         self._decisions = decisions
@@ -116,13 +123,26 @@ class Intake:
             return
         author = person_id(inbound.address, inbound.author)
         group = None if inbound.private else str(replace(inbound.address, thread=None))
-        judged = self._rates.check(author, group, self._clock.monotonic())
+        began = self._clock.monotonic()
+        judged = self._rates.check(author, group, began)
         taken = await self._db.write(lambda conn: self._take(conn, inbound, author, judged))
+        self._tell(inbound, taken, began, judged)
         if taken is None:
             return
         if taken.again:
             self._rates.forgive(author, group, judged)
-        await self._act(inbound, taken)
+        with bound(conversation=taken.lane):
+            await self._act(inbound, taken)
+
+    def _tell(self, inbound: Inbound, taken: _Taken | None, began: float, judged: Judged) -> None:
+        """Tell observers what became of a message."""
+        outcome: Literal["taken", "again", "turned_away"] = "taken"
+        if taken is None or taken.stranger or judged.allowance is not Allowance.TAKE:
+            outcome = "turned_away"
+        elif taken.again:
+            outcome = "again"
+        seconds = self._clock.monotonic() - began
+        self._observers.fact(Accepted(inbound.address.channel, outcome, seconds))
 
     async def _show_home(self, inbound: Inbound) -> None:
         channel = self._channel(inbound.address)
@@ -144,7 +164,7 @@ class Intake:
         for letter in taken.letters:
             self._senders.send(self._senders.letter(*letter))
         if taken.decided is not None:
-            carry_out(taken.decided, self._senders, self._engine)
+            carry_out(taken.decided, self._senders, self._engine, self._observers)
         self._look(inbound)
         if taken.wake:
             self._fresh(lane)
@@ -197,7 +217,7 @@ class Intake:
         if row_id is None:
             # Nothing new. Its first delivery may have ended between the commit and the wake-up.
             return _Taken(author=author, lane=lane.id, wake=waits, again=True)
-        taken = _Taken(row_id, author, lane.id, wake=waits)
+        taken = _Taken(row_id, author, lane.id, wake=waits, stranger=not verdict.allowed)
         if not waits:
             language = language_of(
                 inbound.text,

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import json
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -142,7 +143,7 @@ class Letter:
     """A message that is ready, with what is visible of it.
 
     `rewritten`: it replaces one of the same row, whose message ids are known once that is sent.
-    `again`: an earlier process may have sent parts of it.
+    `again`: an earlier process may have sent parts of it. `ready`: when it was handed over, monotonic seconds.
     """
 
     row_id: int
@@ -151,6 +152,7 @@ class Letter:
     receipt: Receipt
     rewritten: bool = False
     again: bool = False
+    ready: float = field(default_factory=time.monotonic)
 
 
 def visible(conn: Connection, turn_id: int) -> tuple[int, list[str], int] | None:

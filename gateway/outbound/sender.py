@@ -9,10 +9,12 @@ answer, and the log says so.
 import asyncio
 import json
 import logging
+import time
 from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
+from contextvars import Context
 from dataclasses import replace
-from typing import Any
+from typing import Any, Literal
 
 from sqlalchemy import Connection, bindparam, select, update
 from sqlalchemy.exc import DBAPIError
@@ -30,6 +32,8 @@ from channels.errors import (
     UnknownChannel,
 )
 from channels.types import Address, Attachment, Outbound
+from gateway.log_context import bound
+from gateway.metrics.observer import Delivered, Observers
 from gateway.outbound.draft import CLOSING, Draft, body_of, button_of
 from gateway.outbound.outbox import Letter, Receipt
 from gateway.redact import Redactor
@@ -64,8 +68,10 @@ class Sender:
         clock: Clock,
         channel: Callable[[Address], Channel],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        observers: Observers | None = None,
     ) -> None:
         self._db = db
+        self._observers = observers or Observers()
         self._clock = clock
         self._channel = channel
         self._sleep = sleep
@@ -112,7 +118,9 @@ class Sender:
             self._mine.add(letter.row_id)
         self._lanes.setdefault(letter.lane, deque()).append(letter)
         if letter.lane not in self._tasks:
-            self._tasks[letter.lane] = asyncio.create_task(self._serve(letter.lane))
+            # in a context of its own: it goes on for later turns, whose ids are others
+            serving = asyncio.create_task(self._serve(letter.lane), context=Context())
+            self._tasks[letter.lane] = serving
 
     def pending(self) -> int:
         """How many letters wait or are being sent."""
@@ -140,7 +148,8 @@ class Sender:
         try:
             while letters:
                 try:
-                    await self._deliver(letters[0])
+                    with bound(turn=letters[0].receipt.draft.turn_id):
+                        await self._deliver(letters[0])
                 except Exception:  # mostly the database is away; the place goes on when it is back
                     log.exception("reply_waits", extra={"outbox": letters[0].row_id})
                     await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
@@ -156,6 +165,7 @@ class Sender:
     async def _deliver(self, letter: Letter) -> None:
         """Until it is sent or parked."""
         out = await self._outbound(letter)
+        told = _Told(self._observers, out.address.channel, letter.ready)
         tries = 0
         while True:
             wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
@@ -163,6 +173,7 @@ class Sender:
                 await _hand_over(self._channel(out.address), letter, out)
             except FloodLimited as e:
                 wait = e.retry_after
+                told.put_off(e)
             except UnknownChannel as e:
                 # Switched off, or `chat` runs alone: the row stays ready for a start that has the channel.
                 log.warning("reply_kept", extra={"outbox": letter.row_id, "reason": str(e)})
@@ -170,11 +181,13 @@ class Sender:
             except (Refused, Gone) as e:
                 log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
                 await self._mark(letter, OutboxStatus.PARKED, str(e))
+                told.ended("parked")
                 return
             except ChannelError as e:
                 tries += 1
                 what = "reply_perhaps_sent" if isinstance(e, Ambiguous) else "reply_delayed"
                 log.warning(what, extra={"outbox": letter.row_id, "reason": str(e)})
+                told.put_off(e)
             except (DBAPIError, PoolTimeoutError):
                 raise  # the receipt could not be kept: no fault of the channel
             except Exception:  # a channel's defect must not lose the reply or stop the place
@@ -182,9 +195,11 @@ class Sender:
                 log.exception("reply_failed", extra={"outbox": letter.row_id})
                 if tries >= len(BACKOFF):
                     await self._mark(letter, OutboxStatus.PARKED, "the channel failed inside")
+                    told.ended("parked")
                     return
             else:
                 await self._mark(letter, OutboxStatus.SENT, "")
+                told.ended("sent")
                 return
             await self._sleep(wait)
 
@@ -225,6 +240,27 @@ class Sender:
             conn.execute(_MARK, values)
 
         await settled(self._db, work)
+
+
+class _Told:
+    """Tells observers of one letter; `ready` is the monotonic time at which it was handed over."""
+
+    def __init__(self, observers: Observers, channel: str, ready: float) -> None:
+        self._observers, self._channel, self._ready = observers, channel, ready
+
+    def put_off(self, error: ChannelError) -> None:
+        """It will be tried again."""
+        outcome: Literal["delayed", "limited", "perhaps"] = "delayed"
+        if isinstance(error, FloodLimited):
+            outcome = "limited"
+        elif isinstance(error, Ambiguous):
+            outcome = "perhaps"
+        self._observers.fact(Delivered(self._channel, outcome))
+
+    def ended(self, outcome: Literal["sent", "parked"]) -> None:
+        """Nothing more is done for it."""
+        seconds = time.monotonic() - self._ready
+        self._observers.fact(Delivered(self._channel, outcome, seconds))
 
 
 async def _hand_over(channel: Channel, letter: Letter, out: Outbound) -> None:

@@ -25,8 +25,8 @@ from gateway.model_house import AUTO, DEMO, REPLAY, ModelHouse, UnknownModel
 from gateway.presets.eval_faults import Faults
 from gateway.presets.eval_seen import seen, turn_status
 from gateway.problems import OperatorError, Problem
-from gateway.questions.approvals import carry_out
 from gateway.questions.local_decisions import listing
+from gateway.questions.outcome import carry_out
 from gateway.settings.settings import Settings
 from swarm_presets.evals import Seen, shortfalls
 from swarm_presets.schema_flow import CasePart

@@ -1,5 +1,6 @@
 """The presets that can be chosen now, compiled; and what is wrong with those that cannot."""
 
+import logging
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -19,6 +20,7 @@ from swarm_presets.problems import Problem
 if TYPE_CHECKING:
     from gateway.settings.settings import Settings
 
+log = logging.getLogger(__name__)
 LITE = "lite"
 # What a group that nobody vouches for may use: it reads public prices, and touches nobody's notes, files or money.
 LITE_TOOLS = frozenset(
@@ -198,3 +200,26 @@ class TeamHouse:
 def _digest(presets: PresetSet, name: str) -> str:
     team = presets.teams.get(name)
     return team.digest if team else ""
+
+
+def chosen_presets(
+    settings: "Settings", registry: Registry, reader: Reader, skills: SkillHouse
+) -> "TeamHouse":
+    """The presets for a start; what is wrong with one is logged. Raises SettingsError where the default is missing."""
+    presets = load_presets(settings, registry, reader=reader, skills=skills)
+    for problem in presets.problems:
+        log.warning(
+            "preset_problem",
+            extra={
+                "file": str(problem.file),
+                "line": problem.line,
+                "column": problem.column,
+                "problem": problem.message,
+            },
+        )
+    if settings.preset not in presets.teams:
+        known = ", ".join(sorted(presets.teams))
+        raise settings.refuse(
+            "preset", f"there is no preset {settings.preset!r}", f"use one of {known}"
+        )
+    return TeamHouse(presets, settings.preset)

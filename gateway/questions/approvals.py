@@ -18,15 +18,14 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.spec import ToolFailure, ToolSpec
 from channels.types import Author, Inbound, Kind
 from gateway.commands.commands import Asked
-from gateway.engine.base import Engine
 from gateway.inbound import conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.router import LATE
 from gateway.outbound.draft import Draft
-from gateway.outbound.sender import Sender
 from gateway.people import identity
 from gateway.questions import ballot, questions, remembered
 from gateway.questions.decided import decided_line, expired_line, rewrite, show_again
+from gateway.questions.outcome import Outcome
 from gateway.questions.questions import UNDECIDED, Ticket
 from gateway.questions.votes import Vote, author_of
 from gateway.questions.words import editable, how_to_edit, listed, parse_lines, value_of, words
@@ -37,19 +36,6 @@ BUTTONS = frozenset({"ok", "always", "no", "ask", "edit", "fill"})
 COMMANDS = frozenset({"approve", "deny"})
 _NUMBERED = re.compile(r"#?(\d{1,18})(?:\s+(.*))?", re.DOTALL)
 Fields = Sequence[tuple[str, str]]
-
-
-@dataclass(frozen=True, slots=True)
-class Outcome:
-    """What a decision came to: `said` to who decided (`aloud`: as a message), and what is to be done after the commit.
-
-    `letters` rewrite the question's message; `wake` is a conversation that goes on, and for whom.
-    """
-
-    said: str = ""
-    aloud: bool = False
-    letters: tuple[tuple[int, Draft], ...] = ()
-    wake: tuple[str, str] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,7 +163,7 @@ class Decisions:
             return Outcome()
         letters = rewrite(conn, ticket, expired_line(ticket), now)
         wake = (ticket.conversation_id, ticket.owner) if before == "open" else None
-        return Outcome(letters=tuple(letters), wake=wake)
+        return Outcome(letters=tuple(letters), wake=wake, ended=(ticket.kind, "expired"))
 
     def drop_parked(self, conn: Connection, asked: Asked) -> Outcome:
         """/stop also takes back what the person may decide here and no turn waits for any more."""
@@ -336,15 +322,12 @@ def decide(
     line = decided_line(ticket, verdict, given or asked.name or asked.person, whole)
     letters = rewrite(conn, ticket, line, asked.now)
     wake = (ticket.conversation_id, ticket.owner) if late or before == "open" else None
-    return Outcome(words("taken", asked.language), letters=tuple(letters), wake=wake)
-
-
-def carry_out(outcome: Outcome, senders: Sender, engine: Engine) -> None:
-    """What follows the commit of a decision. Should it get lost, the next start does it."""
-    for row_id, draft in outcome.letters:
-        senders.send(senders.rewritten(row_id, draft))
-    if outcome.wake is not None:
-        engine.wake(*outcome.wake)
+    return Outcome(
+        words("taken", asked.language),
+        letters=tuple(letters),
+        wake=wake,
+        ended=(ticket.kind, verdict),
+    )
 
 
 def _author(conn: Connection, ticket: Ticket) -> str:

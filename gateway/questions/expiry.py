@@ -7,7 +7,8 @@ from functools import partial
 
 from agent_core.ports import Clock
 from gateway.questions import questions
-from gateway.questions.approvals import Decisions, Outcome
+from gateway.questions.approvals import Decisions
+from gateway.questions.outcome import Outcome
 from gateway.questions.waiting import AskingLanes
 from gateway.storage.db import Database
 

@@ -16,9 +16,11 @@ from gateway.commands.commands import Asked
 from gateway.engine.base import Engine
 from gateway.inbound import conversation
 from gateway.inbound.router import Route
+from gateway.metrics.observer import Observers
 from gateway.outbound.sender import Sender
 from gateway.questions import questions
-from gateway.questions.approvals import Outcome, approve, carry_out, decide
+from gateway.questions.approvals import approve, decide
+from gateway.questions.outcome import Outcome, carry_out
 from gateway.questions.questions import UNDECIDED, Ticket
 from gateway.questions.votes import Vote
 from gateway.settings.access import Access
@@ -143,6 +145,7 @@ class LocalDesk:
     senders: Sender
     engine: Engine
     access: Access = field(default_factory=Access)
+    observers: Observers = field(default_factory=Observers)
 
     async def decide(self, number: int, verdict: str, who: str) -> tuple[bool, str]:
         """See `rule`. The turn goes on at once."""
@@ -150,5 +153,5 @@ class LocalDesk:
         ruling = await self.db.write(
             lambda conn: rule(conn, number, verdict, who, now, self.access)
         )
-        carry_out(ruling.outcome, self.senders, self.engine)
+        carry_out(ruling.outcome, self.senders, self.engine, self.observers)
         return ruling.done, ruling.said

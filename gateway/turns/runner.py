@@ -1,6 +1,7 @@
 """Runs the next open row of a conversation: a turn, or a command of the lane (DESIGN.md 3, 4)."""
 
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
 from sqlalchemy import Connection
@@ -11,6 +12,7 @@ from gateway.engine.begin import Begun, begin, stop_asked
 from gateway.inbound import inbox
 from gateway.inbound.intake import notice
 from gateway.inbound.router import route
+from gateway.log_context import bound
 from gateway.memory.recalled import Recaller
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
@@ -58,10 +60,11 @@ class TurnRunner:
             self._rewrite(begun)
         if begun is None:
             return Progress.IDLE
-        if begun.command:
-            await self._command(begun)
-            return Progress.AGAIN
-        return await self.turns.run(begun, stop=begun.stopping)
+        with _about(begun):
+            if begun.command:
+                await self._command(begun)
+                return Progress.AGAIN
+            return await self.turns.run(begun, stop=begun.stopping)
 
     def _rewrite(self, begun: Begun | None) -> None:
         """Send the questions anew that this begin has closed."""
@@ -75,7 +78,8 @@ class TurnRunner:
             return  # it ended by itself in this moment; what was cut off is a later turn
         begun = await self._begin(conversation_id)
         if begun is not None and begun.stopping:
-            await self.turns.run(begun, stop=True, said=said() if said else "")
+            with _about(begun):
+                await self.turns.run(begun, stop=True, said=said() if said else "")
 
     async def _begin(self, conversation_id: str) -> Begun | None:
         now = self.turns.clock.now()
@@ -145,3 +149,13 @@ class TurnRunner:
 
         for letter in await self.turns.db.write(work):
             self.turns.senders.send(self.turns.senders.letter(*letter))
+
+
+def _about(begun: Begun) -> AbstractContextManager[None]:
+    """The ids that every log line of this row carries."""
+    ids: dict[str, object] = {"conversation": begun.lane.id}
+    if begun.session_id:
+        ids["session"] = begun.session_id
+    if begun.turn_id:
+        ids["turn"] = begun.turn_id
+    return bound(**ids)

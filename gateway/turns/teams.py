@@ -124,3 +124,12 @@ class TurnTeams:
             return None
         self.house.keep(team)
         return team
+
+
+def models_of(team: Team, chosen: str) -> set[str]:
+    """Every model that a turn of this team may need."""
+    names = {chosen or team.supervisor.model, "auto"}
+    for agent in team.agents.values():
+        names.add(agent.model)
+        names.update(p.fallback_model for p in agent.policy.values() if p.fallback_model)
+    return {name for word in names for name in team.plain_models(word)}

@@ -15,7 +15,6 @@ from agent_core.errors import Fenced, Reload
 from agent_core.ports import Clock, ModelInfo, Transcriber
 from agent_core.runtime.run import Person
 from agent_core.runtime.session import Services, Turn
-from agent_core.runtime.team import Team
 from agent_core.types import Message, Row, TurnStatus
 from channels.base import CanStream, Channel, PreviewStream
 from channels.errors import ChannelError
@@ -29,6 +28,7 @@ from gateway.inbound import inbox
 from gateway.inbound.media import Media
 from gateway.inbound.thread_history import earlier_row
 from gateway.inbound.turn_files import TurnFiles
+from gateway.metrics.observer import Emit, Observers
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.outbound import outbox
 from gateway.outbound.asides import set_aside
@@ -51,7 +51,8 @@ from gateway.storage.db import Database, settled
 from gateway.tasks.commands import title_of
 from gateway.texts.texts import say
 from gateway.turns import budget as turn_budget
-from gateway.turns.teams import TurnTeams
+from gateway.turns.seen import seen
+from gateway.turns.teams import TurnTeams, models_of
 
 log = logging.getLogger(__name__)
 RECENT = 2_000  # rows of idle sessions that stay in memory, in all: a few MB
@@ -86,6 +87,7 @@ class Turns:
     redactor: Redactor = field(default_factory=Redactor)
     budgets: Budgets | None = None
     recipes: Recipes | None = None
+    observers: Observers = field(default_factory=Observers)
     fresh: set[str] = field(default_factory=set)
     said: dict[str, Callable[[], str]] = field(default_factory=dict)
     staff: TurnTeams = field(init=False)
@@ -119,8 +121,10 @@ class Turns:
         delivery = self._delivery(begun, receipt, language, steps)
         journal = self._journal(begun, reply, delivery)
         mark = MessageMark(self._channel(begun), begun, self.services.sleep)
+        watches = self.observers.turn(seen(begun, self.clock.now()))
         try:
-            turn = await self._prepare(begun, journal, delivery, language)
+            emit = watches.beside(delivery.emit)
+            turn = await self._prepare(begun, journal, emit, language)
             journal.files = files = self._files(begun, turn, journal, language)
             if begun.unwritten:
                 plain = stop or _is_poison(begun)
@@ -138,6 +142,7 @@ class Turns:
             await self._forgive(begun)
             raise
         finally:
+            watches.over()
             await delivery.close()
             if journal.ready is not None:
                 row_id, draft = journal.ready
@@ -179,7 +184,7 @@ class Turns:
             self.said.pop(begun.lane.id, None)
 
     async def _prepare(
-        self, begun: Begun, journal: TurnJournal, delivery: Delivery, language: Language
+        self, begun: Begun, journal: TurnJournal, emit: Emit, language: Language
     ) -> Turn:
         problem = ""
         team = begun.team
@@ -191,7 +196,8 @@ class Turns:
         try:
             spare = self.budgets.spare(team.budget) if self.budgets else frozenset[str]()
             await self.models.prepare(
-                _models(team, model) | {name for word in spare for name in team.plain_models(word)}
+                models_of(team, model)
+                | {name for word in spare for name in team.plain_models(word)}
             )
         except Exception as e:  # a model that cannot be made is said, never tried for ever
             if not isinstance(e, UnknownModel):
@@ -219,7 +225,7 @@ class Turns:
             team,
             journal,
             person,
-            delivery.emit,
+            emit,
             model,
             policy=POLICIES[team.context_policy or self.policy],
             view=self._recent.get(journal.session_id),
@@ -364,12 +370,3 @@ class Turns:
 
 def _is_poison(begun: Begun) -> bool:
     return begun.resumed and begun.item.attempts + 1 >= ATTEMPTS
-
-
-def _models(team: Team, chosen: str) -> set[str]:
-    """Every model that this turn may need."""
-    names = {chosen or team.supervisor.model, "auto"}
-    for agent in team.agents.values():
-        names.add(agent.model)
-        names.update(p.fallback_model for p in agent.policy.values() if p.fallback_model)
-    return {name for word in names for name in team.plain_models(word)}

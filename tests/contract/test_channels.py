@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from channels.base import CanAnswerButtons, CanDownload, CanStream, Channel
+from channels.base import CanAnswerButtons, CanDownload, CanStream, Channel, HasPulse
 from channels.errors import Ambiguous, FloodLimited, Unreachable
 from channels.types import Button, Kind, Outbound, Preview, Step
 from tests.contract.rigs.base import Rig, sockets
@@ -45,6 +45,27 @@ async def send(rig: Rig, text: str, receipt: MemoryReceipt | None = None, **more
     out = Outbound(more.pop("address", None) or rig.address, text, **more)
     await rig.channel.send(out, receipt)
     return receipt
+
+
+# Signs of life ------------------------------------------------------------------------------------------------------
+
+
+@on(PLATFORMS)
+async def test_a_channel_that_listens_knows_when_it_last_heard_from_its_platform(rig: Rig) -> None:
+    assert isinstance(rig.channel, HasPulse)
+    assert rig.channel.pulse.age() is None
+    await rig.start()
+    heard = rig.channel.pulse.age()
+    assert heard is not None
+    assert 0 <= heard < 10
+    await asyncio.sleep(0.05)
+    before = rig.channel.pulse.age()
+    await rig.say("hello")
+    await rig.inbound()
+    after = rig.channel.pulse.age()
+    assert before is not None
+    assert after is not None
+    assert after < before + 0.05
 
 
 # What comes in -------------------------------------------------------------------------------------------------------

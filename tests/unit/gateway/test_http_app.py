@@ -29,21 +29,9 @@ async def serving(**options: object) -> AsyncIterator[tuple[HttpServer, aiohttp.
         await server.stop()
 
 
-async def test_health_and_readiness_tell_no_details() -> None:
-    ready = False
-    async with serving(ready=lambda: ready) as (_, client):
-        async with client.get("/healthz") as response:
-            assert (response.status, await response.text()) == (200, "ok\n")
-        async with client.get("/readyz") as response:
-            assert response.status == 503
-        ready = True
-        async with client.get("/readyz", headers={"Host": "10.0.0.7:8080"}) as response:
-            assert response.status == 200, "probes ask by address"
-
-
 async def test_every_answer_carries_the_security_headers() -> None:
     async with serving() as (_, client):
-        for path in ("/page", "/nothing", "/healthz"):
+        for path in ("/page", "/nothing"):
             async with client.get(path) as response:
                 policy = response.headers["Content-Security-Policy"]
                 assert "script-src 'self'" in policy

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from opentelemetry.sdk.trace.export import SimpleSpanProcessor
+from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 
 from agent_core.compaction.decisions import Summary, checkpoint
 from agent_core.models.scripted import Answer
@@ -30,6 +32,9 @@ from agent_core.types import (
 )
 from channels.errors import Gone
 from channels.types import Address, Author, Inbound, Kind
+from gateway.metrics.exposition import Exposition, Moment
+from gateway.metrics.meter import Meter
+from gateway.metrics.tracing import traces_to
 from gateway.redact import MASK, Redactor
 from gateway.storage.clean_rows import clean_blob, clean_inbound, clean_row
 from gateway.storage.db import Database
@@ -109,10 +114,14 @@ def test_secrets_are_in_no_table_no_request_no_reply_and_no_command(
         "the second answer",
     ]
 
+    meter, exporter = Meter(), InMemorySpanExporter()
+    traces, close = traces_to(SimpleSpanProcessor(exporter))
+
     async def run() -> tuple[str, list[str]]:
         db = await open_database(f"sqlite:///{data / 'swarmgate.db'}")
         try:
-            house = House(db, script, the_team=team(agent(tools=("leak",))))
+            the_team = team(agent(tools=("leak",)))
+            house = House(db, script, the_team=the_team, observers=[meter, traces])
             house.turns.services = replace(house.turns.services, registry=leaky())
             async with house:
                 shown = await house.ask(f"my secrets: {ALL}")
@@ -131,6 +140,13 @@ def test_secrets_are_in_no_table_no_request_no_reply_and_no_command(
         assert leaks(swarmgate("sessions", *command)) == []
     assert leaks(swarmgate("archive", "show", f"{session}/r1-r99")) == []
     assert leaks(capsys.readouterr().err) == []
+    figures, _ = Exposition(meter).text(Moment(None, 0.0, 0, 1), "")
+    assert b'swarmgate_tool_calls_total{outcome="ok",tool="leak"} 2.0' in figures
+    assert leaks(figures.decode()) == []
+    close()
+    spans = "".join(span.to_json() for span in exporter.get_finished_spans())
+    assert "execute_tool leak" in spans
+    assert leaks(spans) == []
     kept = everything(data / "swarmgate.db")
     assert MASK in kept
     assert "db.example.com" in kept  # only the secret goes
