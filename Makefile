@@ -13,7 +13,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow check format docs bench bench-backtest bench-context bench-presets clean
+.PHONY: help demo dev test test-slow check format docs bench bench-backtest bench-context bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -71,6 +71,9 @@ bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what
 
 bench-presets: $(VENV)/.installed-dev  ## how long a hundred presets take to be checked, and one edit among them
 	$(BIN)/python tests/bench/presets.py $(BENCH_ARGS)
+
+soak: $(VENV)/.installed-dev  ## thousands of chats in bad weather, with kills: what is lost, doubled or leaks
+	@$(BIN)/python -m tests.soak $(SOAK_ARGS)
 
 docs: $(VENV)/.installed-dev  ## write the README's table of tools anew
 	@$(BIN)/python -m tests.tool_table

@@ -80,11 +80,13 @@ class Sender:
         self._mine: set[int] | None = set()  # handed in before `start`: not to be taken up twice
 
     async def start(self) -> None:
-        """Take up what was ready when the process ended."""
+        """Take up what was ready when the process ended. It may have been on its way then, and the log says so."""
         rows = await self._db.read(_ready)
         mine, self._mine = self._mine or set(), None
         for row in rows:
             if row.id not in mine:
+                why = "the process ended before it was known to be sent"
+                log.warning("reply_perhaps_sent", extra={"outbox": row.id, "reason": why})
                 self._queue(row)
 
     async def take_up(self, row_id: int) -> bool:

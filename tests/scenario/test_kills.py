@@ -160,6 +160,7 @@ async def test_killed_between_the_send_and_its_answer(scene: Stage):
     await scene.answered(CHATS, 2)
     scene.sound()
     scene.once(ANSWERS, extra=allowed)
+    assert [line["event"] for line in scene.gateway.lines].count("reply_perhaps_sent") == len(CHATS)
 
 
 async def test_a_reset_after_the_send_brings_one_duplicate_at_most_and_is_logged(scene: Stage):

@@ -17,6 +17,7 @@ from aiohttp import web
 from multidict import CIMultiDict
 
 from tests.twins.control import add_control
+from tests.twins.weather import Weather
 
 MAX_BODY = 128 * 2**20
 T = TypeVar("T")
@@ -141,6 +142,7 @@ class Twin:
         calls: every request in order of arrival.
         violations: protocol errors of the code under test; a test ends with `assert twin.violations == []`.
         faults: rules that are tried in order; the first that takes a request spoils it.
+        weather: spoils requests that no rule takes, at random.
     """
 
     name = "twin"
@@ -149,6 +151,7 @@ class Twin:
         self.calls: list[Call] = []
         self.violations: list[str] = []
         self.faults: list[Fault] = []
+        self.weather: Weather | None = None
         self.changes = Changes()
         self.url = ""
         self._runner: web.AppRunner | None = None
@@ -276,6 +279,8 @@ class Twin:
     ) -> web.StreamResponse:
         line = f"{request.method} {request.path}"
         fault = next((f for f in self.faults if f.takes(line)), None)
+        if fault is None and self.weather is not None:
+            fault = self.weather.strikes(request[CALL])
         if fault is None:
             return await handler(request)
         if fault.hang:
