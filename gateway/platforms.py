@@ -72,7 +72,7 @@ def bot_keys(settings: Settings) -> list[str]:
 
 
 def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
-    with lean():
+    with lean("cryptography"):
         from channels.telegram.channel import TelegramChannel
     from channels.telegram.config import TelegramConfig
 

@@ -6,6 +6,7 @@ sent, then all is closed.
 """
 
 import asyncio
+import gc
 import logging
 import signal
 from collections.abc import Callable, Sequence
@@ -149,6 +150,8 @@ async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
         await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
+    gc.collect()
+    gc.freeze()  # models, presets and tools stay as well: no collection in the middle of a turn walks them
     core.recipes.shown = lambda: _show_menus(core, platforms)
     await _show_menus(core, platforms)
 

@@ -18,12 +18,13 @@ import threading
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
-from multiprocessing import Pipe
-from multiprocessing.connection import Connection
-from typing import Any, ParamSpec, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar, cast
 from weakref import WeakSet
 
 from agent_core.errors import SwarmgateError
+
+if TYPE_CHECKING:
+    from multiprocessing.connection import Connection
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -148,6 +149,8 @@ class _Child:
     """The process and the pipe to it. Its standard input stays open as long as we live: it ends when that closes."""
 
     def __init__(self) -> None:
+        from multiprocessing import Pipe  # 2 MB that a gateway without calculations has no use for
+
         self.pipe: Connection[Any, Any]
         self.pipe, theirs = Pipe()
         code = _START.format(path=sys.path, fd=theirs.fileno())

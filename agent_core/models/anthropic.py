@@ -10,18 +10,20 @@ import re
 import sys
 from collections.abc import AsyncIterator
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
 from agent_core.models.anthropic_events import Fold
 from agent_core.models.anthropic_wire import Form, body, thinking_form
 from agent_core.models.failures import of_sdk, transport_errors
+from agent_core.models.lazy_packages import open_by_name
 from agent_core.models.sse import frames
 from agent_core.models.stream import StreamLimits, closing, drain, watch
 from agent_core.ports import Chunk, ModelInfo, ModelRequest
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
+    from httpx2 import Response
 
 CONNECT_SECONDS = 10.0
 _ABOUT_SIGNATURE = re.compile(r"signature|thinking.{0,40}block", re.IGNORECASE)
@@ -29,7 +31,8 @@ _ABOUT_THINKING = re.compile(r"thinking|effort|adaptive|output_config|budget", r
 
 
 def warm() -> None:
-    """Import the SDK: over a second of CPU, so run it in a thread before the first message needs it."""
+    """Import the SDK: most of a second of CPU, so run it in a thread before the first message needs it."""
+    open_by_name("anthropic")
     import anthropic
 
     anthropic.AsyncAnthropic  # noqa: B018 - the SDK fills its namespace lazily
@@ -114,18 +117,16 @@ class AnthropicModel:
                 return
 
     async def _call(self, content: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
-        client = await self._ready()
-        started = False
-        # The name goes by the side door: the SDK would warn at each call of a model that is to be retired.
-        content |= {"model": "", "extra_body": {"model": content["model"]}}
+        client, started = await self._ready(), False
         try:
-            async with client.messages.with_streaming_response.create(
-                **content, stream=True
-            ) as response:
-                async for name, data in frames(response.iter_bytes()):
+            response = await _post(client, content)
+            try:
+                async for name, data in frames(response.aiter_bytes()):
                     if name != "ping":
                         started = True
                         yield json.loads(data)
+            finally:
+                await response.aclose()
         except ValueError as error:
             raise StreamBroken(self._provider, f"unreadable event: {error}") from error
         except (*transport_errors(), _sdk_error()) as error:
@@ -148,6 +149,29 @@ class AnthropicModel:
                 timeout=Timeout(None, connect=CONNECT_SECONDS),
             )
         return self._client
+
+
+async def _post(client: "AsyncAnthropic", content: dict[str, Any]) -> "Response":
+    """The answer, unread; close it. Raises the SDK's errors, after its retries.
+
+    The body goes as bytes of ours: the SDK's own way copies every tool's schema at each call, for more CPU than all the
+    rest of the call takes, and warns at each call of a model that is to be retired.
+    """
+    from anthropic import AsyncStream
+    from httpx2 import Response
+
+    text = json.dumps(
+        content | {"stream": True}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+    )
+    answer = await client.post(
+        "/v1/messages",
+        cast_to=Response,
+        content=text.encode(),
+        options={"headers": {"Content-Type": "application/json"}},
+        stream=True,
+        stream_cls=AsyncStream[object],
+    )
+    return cast("Response", answer)  # with this `cast_to` it is no stream of the SDK's
 
 
 def _sdk_error() -> type[Exception]:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
 from agent_core.models.failures import of_sdk, transport_errors
+from agent_core.models.lazy_packages import open_by_name
 from agent_core.models.openai_events import Fold, names_parameter
 from agent_core.models.openai_wire import DROPPABLE, LIMITS, Manner, body
 from agent_core.models.sse import frames
@@ -28,6 +29,7 @@ _NO_KEY = "none"  # local servers want a header and read nothing in it
 
 def warm() -> None:
     """Import the SDK and its client; run it in a thread before the first message needs it."""
+    open_by_name("openai")
     from openai import AsyncOpenAI
     from openai.resources.chat import AsyncCompletions
 

@@ -135,11 +135,13 @@ def index_new_rows(conn: Connection, session_id: str, scope_of: ScopeOf, limit: 
     """
     mark = _mark(conn, session_id)
     rows = conn.execute(_new_rows(session_id, mark).limit(limit)).all()
-    for (owner, turn), batch in groupby(rows, key=lambda row: (row.owner, row.turn_id)):
-        kept = [said for row in batch if (said := _said(session_id, row)) is not None]
-        scope = scope_of(turn) if kept else None
+    said = [(row, found) for row in rows if (found := _said(session_id, row)) is not None]
+    scopes = {turn: scope_of(turn) for turn in {row.turn_id for row, _ in said}}
+    for (owner, scope), batch in groupby(
+        said, key=lambda one: (one[0].owner, scopes[one[0].turn_id])
+    ):
         if scope is not None:
-            add_rows(conn, owner, scope, session_id, kept)
+            add_rows(conn, owner, scope, session_id, [found for _, found in batch])
     if rows:
         conn.execute(
             insert_into(conn.dialect.name, _MARK).on_conflict_do_update(

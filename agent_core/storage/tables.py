@@ -47,7 +47,13 @@ class UtcDateTime(TypeDecorator[dt.datetime]):
         return value.replace(tzinfo=dt.UTC)
 
 
-class Session(SQLModel, table=True):
+class Stored(SQLModel):
+    """A row of a table. No validator is built for it: rows are written by Core statements, never validated."""
+
+    model_config = {"defer_build": True}
+
+
+class Session(Stored, table=True):
     """A transcript's head.
 
     `parent` names the session that delegated to this one, `agent` whom it is.
@@ -61,7 +67,7 @@ class Session(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Transcript(SQLModel, table=True):
+class Transcript(Stored, table=True):
     """Append-only rows of a session; `seq` counts from 1 without gaps.
 
     Never updated, never deleted but by /forget.
@@ -83,7 +89,7 @@ class Transcript(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Turn(SQLModel, table=True):
+class Turn(Stored, table=True):
     """One run of a session for one principal. `id` is the id of its first inbox row.
 
     `status` is a TurnStatus, or "stopping" once a person asked to stop. Inbox rows up to `horizon`
@@ -105,7 +111,7 @@ class Turn(SQLModel, table=True):
     ended_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 
-class UsageRow(SQLModel, table=True):
+class UsageRow(Stored, table=True):
     """One model call that was paid for.
 
     `usd` is null where the price is unknown, never 0 (MDL-3); so is `usd_uncached`, what the call would have cost
@@ -130,7 +136,7 @@ class UsageRow(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Trace(SQLModel, table=True):
+class Trace(Stored, table=True):
     """One event of a turn's trace: what was asked, sent, done and answered, in order of `id` (SCR-1).
 
     Separate from the transcript (SCR-5): nothing is rebuilt from it, and rows older than the retention are deleted.
@@ -150,7 +156,7 @@ class Trace(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Checkpoint(SQLModel, table=True):
+class Checkpoint(Stored, table=True):
     """A decision about what a model sees of a transcript; the rows themselves never change (DESIGN.md 1).
 
     `kind` "undo": rows with a `seq` above `after` and below `until` are left out of the view.
@@ -167,7 +173,7 @@ class Checkpoint(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Blob(SQLModel, table=True):
+class Blob(Stored, table=True):
     """Bytes beside the rows: charts, files, long tool results.
 
     `id` is the sha256 of owner and data.

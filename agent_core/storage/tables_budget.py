@@ -1,16 +1,16 @@
 """The tables of money: one row for each pot, key and period, and what running calls have set aside in them."""
 
 from sqlalchemy import BigInteger, Column, Text, UniqueConstraint, false, text
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import BigId
+from agent_core.storage.tables import BigId, Stored
 
 
 def _count() -> Column[int]:
     return Column(BigInteger, nullable=False, server_default=text("0"))
 
 
-class BudgetPot(SQLModel, table=True):
+class BudgetPot(Stored, table=True):
     """What was spent of one pot in one period, and what is set aside for calls that run (DESIGN.md 7).
 
     `key` is a person, a chat, a turn, or empty for the installation; `period` a local day or month, or empty. Money is
@@ -38,7 +38,7 @@ class BudgetPot(SQLModel, table=True):
     warned: bool = Field(default=False, sa_column_kwargs={"server_default": false()})
 
 
-class BudgetHold(SQLModel, table=True):
+class BudgetHold(Stored, table=True):
     """What the next or running model call of one session has set aside, while its turn lasts.
 
     There is one for each session of a turn: that is the key which a call that is made again carries. `n` rises with

@@ -7,12 +7,12 @@ canonical symbol ids, each between spaces (" SSE:600519 "), "" for none. Times a
 import datetime as dt
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Text, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import BigId, UtcDateTime
+from agent_core.storage.tables import BigId, Stored, UtcDateTime
 
 
-class MemoryRow(SQLModel, table=True):
+class MemoryRow(Stored, table=True):
     """One memory.
 
     `kind`: preference, decision (L1), playbook (L2), persona (L3), view, plan, rule (notes of `remember`), marker
@@ -48,7 +48,7 @@ class MemoryRow(SQLModel, table=True):
     archived_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 
-class MemoryVersion(SQLModel, table=True):
+class MemoryVersion(Stored, table=True):
     """The text of a memory before it was shortened: one row for each level that it had, never overwritten (TIR-8)."""
 
     __tablename__ = "memory_version"  # pyright: ignore[reportAssignmentType]
@@ -64,7 +64,7 @@ class MemoryVersion(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class MemoryPending(SQLModel, table=True):
+class MemoryPending(Stored, table=True):
     """Something to be learnt when a model answers again: an extraction or a comparison that failed (DED-3, MEM-8)."""
 
     __tablename__ = "memory_pending"  # pyright: ignore[reportAssignmentType]
@@ -78,7 +78,7 @@ class MemoryPending(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Holding(SQLModel, table=True):
+class Holding(Stored, table=True):
     """A position in a person's book. `cost` is the average price in `currency`; `note` is why it is held."""
 
     __table_args__ = (UniqueConstraint("owner", "account", "symbol", name="holding_symbol"),)
@@ -96,7 +96,7 @@ class Holding(SQLModel, table=True):
     updated_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class EventRow(SQLModel, table=True):
+class EventRow(Stored, table=True):
     """Something that happened to a symbol or a book: a decision, a trade, a backtest, a signal, news (RMB-2)."""
 
     __tablename__ = "event"  # pyright: ignore[reportAssignmentType]
@@ -112,7 +112,7 @@ class EventRow(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Profile(SQLModel, table=True):
+class Profile(Stored, table=True):
     """What is known of one symbol for one person: business, thesis, levels, fused signal (SIX-1)."""
 
     __table_args__ = (UniqueConstraint("owner", "symbol", name="profile_symbol"),)
@@ -127,7 +127,7 @@ class Profile(SQLModel, table=True):
     updated_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Alert(SQLModel, table=True):
+class Alert(Stored, table=True):
     """A condition that a person wants to hear of. `state`: pending, fired, done."""
 
     __table_args__ = (Index("alert_owner_state", "owner", "state", "at"),)
@@ -142,7 +142,7 @@ class Alert(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class ReportNote(SQLModel, table=True):
+class ReportNote(Stored, table=True):
     """The conclusion of a report that was made for a person."""
 
     __tablename__ = "report_note"  # pyright: ignore[reportAssignmentType]

@@ -7,12 +7,12 @@ and the hashes stay, so that the chain still holds for everybody else (orders_au
 import datetime as dt
 
 from sqlalchemy import Boolean, Column, Date, Index, Text, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import BigId, UtcDateTime
+from agent_core.storage.tables import BigId, Stored, UtcDateTime
 
 
-class TradeOrder(SQLModel, table=True):
+class TradeOrder(Stored, table=True):
     """One order; see agent_core.trading.Order."""
 
     __tablename__ = "trade_order"  # pyright: ignore[reportAssignmentType]
@@ -52,7 +52,7 @@ class TradeOrder(SQLModel, table=True):
     placed_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class TradeRow(SQLModel, table=True):
+class TradeRow(Stored, table=True):
     """One line of a book's history; see agent_core.trading.Trade."""
 
     __tablename__ = "trade"  # pyright: ignore[reportAssignmentType]
@@ -75,7 +75,7 @@ class TradeRow(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class CashRow(SQLModel, table=True):
+class CashRow(Stored, table=True):
     """Money of one currency in one account."""
 
     __tablename__ = "cash"  # pyright: ignore[reportAssignmentType]
@@ -88,7 +88,7 @@ class CashRow(SQLModel, table=True):
     amount: float
 
 
-class OrderAudit(SQLModel, table=True):
+class OrderAudit(Stored, table=True):
     """One step of an order. `digest` is that of `body`, which is empty once its owner is forgotten."""
 
     __tablename__ = "order_audit"  # pyright: ignore[reportAssignmentType]
@@ -101,7 +101,7 @@ class OrderAudit(SQLModel, table=True):
     hash: str
 
 
-class TradingHalt(SQLModel, table=True):
+class TradingHalt(Stored, table=True):
     """The kill switch: one row, `id` 1. `owner` is who threw it last. Every order locks it."""
 
     __tablename__ = "trading_halt"  # pyright: ignore[reportAssignmentType]

@@ -3,12 +3,12 @@
 import datetime as dt
 
 from sqlalchemy import Column, Date, LargeBinary, Text
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import UtcDateTime
+from agent_core.storage.tables import Stored, UtcDateTime
 
 
-class PriceSeries(SQLModel, table=True):
+class PriceSeries(Stored, table=True):
     """What one source answered about one symbol last, so that a restart does not ask again.
 
     There is no owner: nothing in a row tells who asked, and everybody gets the same. `start` None: from the beginning.

@@ -10,6 +10,7 @@ the same transaction. PostgreSQL has a GIN index over the array.
 """
 
 from sqlalchemy import (
+    ARRAY,
     DDL,
     BigInteger,
     Column,
@@ -20,11 +21,10 @@ from sqlalchemy import (
     UniqueConstraint,
     event,
 )
-from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.types import TypeDecorator, TypeEngine
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import BigId
+from agent_core.storage.tables import BigId, Stored
 
 # FTS5 with our own words only: letters and digits, so its tokenizer has nothing to split (defect 5).
 SQLITE_UP = (
@@ -71,7 +71,7 @@ class Words(TypeDecorator[list[str]]):
         return value.split(" ") if isinstance(value, str) else value  # type: ignore[return-value]
 
 
-class RecallSpace(SQLModel, table=True):
+class RecallSpace(Stored, table=True):
     """What one owner said ("said") or is remembered for ("kept") in one scope, with the statistics of these rows alone.
 
     `docs` rows of `tokens` words in `sessions` groups; `pairs` as in `agent_core/storage/postings.py`.
@@ -90,7 +90,7 @@ class RecallSpace(SQLModel, table=True):
     pairs: int = Field(default=0, sa_column=Column(BigInteger, nullable=False))
 
 
-class RecallGroup(SQLModel, table=True):
+class RecallGroup(Stored, table=True):
     """A session (or a part of a long one), or one memory: `ref` is the session's or the memory's id.
 
     `tokens` counts words. `around` has a number for each row: the words of the row and its two neighbours on each side,
@@ -112,7 +112,7 @@ class RecallGroup(SQLModel, table=True):
     around: bytes = Field(default=b"", sa_column=Column(LargeBinary, nullable=False))
 
 
-class RecallDoc(SQLModel, table=True):
+class RecallDoc(Stored, table=True):
     """One indexed row. `seq` is its place in the transcript, 0 for a memory."""
 
     __tablename__ = "recall_doc"  # pyright: ignore[reportAssignmentType]
@@ -122,7 +122,7 @@ class RecallDoc(SQLModel, table=True):
     terms: list[str] = Field(sa_column=Column(Words, nullable=False))
 
 
-class RecallMark(SQLModel, table=True):
+class RecallMark(Stored, table=True):
     """How far a session's transcript is indexed."""
 
     __tablename__ = "recall_mark"  # pyright: ignore[reportAssignmentType]

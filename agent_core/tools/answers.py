@@ -7,7 +7,7 @@ further fields.
 
 from typing import Any
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agent_core.tools.spec import Credibility
 
@@ -17,6 +17,8 @@ Row = dict[str, Any]
 
 class Stated(BaseModel):
     """What every answer says of itself."""
+
+    model_config = ConfigDict(defer_build=True)  # for its schema alone
 
     source: str
     as_of: str | None

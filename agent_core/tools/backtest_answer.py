@@ -5,7 +5,7 @@ import io
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agent_core.finance.backtest_account import Trade
 from agent_core.finance.backtest_figures import Curve, Figures
@@ -31,6 +31,8 @@ _BARS = {
 
 class Answer(BaseModel):
     """The fields of an answer; percentages are in percent, money in `currency`."""
+
+    model_config = ConfigDict(defer_build=True)  # for its schema alone
 
     symbols: list[dict[str, Any]]
     source: str

@@ -4,7 +4,7 @@ import datetime as dt
 from dataclasses import dataclass
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agent_core.book import Event, Portfolio, Profile
 from agent_core.finance import regime
@@ -46,6 +46,8 @@ STRATEGIES: dict[tuple[Style, Horizon], tuple[Name, dict[str, Any]]] = {
 
 class Answer(BaseModel):
     """The fields of an answer; prices in `currency`, percentages in percent."""
+
+    model_config = ConfigDict(defer_build=True)  # for its schema alone
 
     symbol: str
     name: str

@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from agent_core.tools.mcp_answer import Origin, Reply, output_of
 from agent_core.tools.mcp_names import foreign_name
 from agent_core.tools.mcp_schema import BadSchema, Judged, judged
+from agent_core.tools.shape import Shape
 from agent_core.tools.spec import Credibility, ToolContext, ToolFailure, ToolOutput, ToolSpec
 from agent_core.tools.untrusted import one_line
 
@@ -113,9 +114,8 @@ def _spec(trust: Trust, offer: Offer, schema: Judged, caller: Caller) -> ToolSpe
     return ToolSpec(
         name=name,
         description=_description(trust.server, offer),
-        parameters=schema.shown,
         run=run,
-        arguments=_arguments(schema),
+        shape=Shape(lambda: _arguments(schema), parameters=schema.shown),
         title=dict.fromkeys(("en", "zh"), f"{shown} ({trust.server})"),
         timeout=trust.timeout,
         concurrency_safe=False,

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal
 
-from pydantic import BaseModel
+from pydantic import BaseModel, ConfigDict
 
 from agent_core import symbols as names
 from agent_core.book import Portfolio, least
@@ -48,6 +48,8 @@ Kind = Literal["stock", "portfolio", "market"]
 
 class Answer(BaseModel):
     """The fields of an answer; percentages in percent. What a kind does not have is left out."""
+
+    model_config = ConfigDict(defer_build=True)  # for its schema alone
 
     kind: str
     title: str

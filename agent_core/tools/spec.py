@@ -22,7 +22,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, create_model
+from pydantic import BaseModel, ValidationError
 
 from agent_core.approvals import Rule
 from agent_core.errors import SwarmgateError
@@ -30,6 +30,7 @@ from agent_core.finance.sources import allowed
 from agent_core.past import Archive, Memory
 from agent_core.ports import Clock, Model, ToolSchema
 from agent_core.tasks import Tasks
+from agent_core.tools.shape import Shape, arguments_of
 from agent_core.types import ArtifactRef
 
 Effect = Literal["none", "write", "trade", "message"]
@@ -142,8 +143,7 @@ class ToolSpec:
     after a crash, others are answered "outcome unknown"; a `deterministic` one runs once in a turn
     for equal arguments (DOM-7); a `background` one answers with a task id at once where background
     tasks are kept, and runs on its own (BGT-1); `timeout` is in seconds, and math.inf means that
-    the tool keeps a deadline of its own; `output_schema` describes the JSON that it answers with,
-    where it does.
+    the tool keeps a deadline of its own; `shape` has the schemas of arguments and answer.
 
     `rules` of consent are the tool's own and hold beside those of every preset. A `lead_only` tool is never run for a
     sub-agent (TGV-9). `preview` shows a person what a call would do before they are asked; it changes nothing, takes
@@ -152,9 +152,8 @@ class ToolSpec:
 
     name: str
     description: str
-    parameters: dict[str, object]
     run: Callable[..., Awaitable[ToolOutput]] = field(repr=False)
-    arguments: type[BaseModel] = field(repr=False)
+    shape: Shape = field(repr=False)
     title: dict[str, str] = field(default_factory=dict)
     timeout: float = 60.0
     concurrency_safe: bool = True
@@ -164,10 +163,24 @@ class ToolSpec:
     background: bool = False
     effect: Effect = "none"
     credibility: Credibility = "objective fact"
-    output_schema: dict[str, object] | None = None
     rules: tuple[Rule, ...] = ()
     lead_only: bool = False
     preview: Callable[..., Awaitable[Preview]] | None = field(default=None, repr=False)
+
+    @property
+    def arguments(self) -> type[BaseModel]:
+        """The model that a call's arguments are validated by."""
+        return self.shape.arguments
+
+    @property
+    def parameters(self) -> dict[str, object]:
+        """The JSON Schema of the arguments, as a model reads it."""
+        return self.shape.parameters
+
+    @property
+    def output_schema(self) -> dict[str, object] | None:
+        """The JSON Schema of the answer, None where it is no JSON."""
+        return self.shape.output_schema
 
     @property
     def read_only(self) -> bool:
@@ -236,13 +249,11 @@ def tool(
     def build(function: Callable[..., Awaitable[ToolOutput]]) -> ToolSpec:
         name = getattr(function, "__name__", "tool")
         description, notes = _docs(inspect.getdoc(function) or "")
-        arguments = _arguments(name, function, notes)
         return ToolSpec(
             name=name,
             description=description,
-            parameters=_clean(arguments.model_json_schema()),
             run=function,
-            arguments=arguments,
+            shape=Shape(lambda: arguments_of(name, function, notes), output=output),
             title=title,
             timeout=timeout,
             concurrency_safe=concurrency_safe,
@@ -252,7 +263,6 @@ def tool(
             background=background,
             effect=effect,
             credibility=credibility,
-            output_schema=_clean(output.model_json_schema(), nulls=True) if output else None,
             rules=rules,
             lead_only=lead_only,
             preview=preview,
@@ -274,43 +284,3 @@ def _docs(text: str) -> tuple[str, dict[str, str]]:
         elif not line.strip():
             current = ""
     return " ".join(head.split()), notes
-
-
-def _arguments(
-    name: str, function: Callable[..., Awaitable[ToolOutput]], notes: dict[str, str]
-) -> type[BaseModel]:
-    fields: dict[str, Any] = {}
-    for parameter in list(inspect.signature(function, eval_str=True).parameters.values())[1:]:
-        default = ... if parameter.default is inspect.Parameter.empty else parameter.default
-        note = notes.get(parameter.name)
-        fields[parameter.name] = (parameter.annotation, Field(default, description=note))
-    return create_model(f"{name}_arguments", __config__=ConfigDict(extra="forbid"), **fields)
-
-
-def _clean(schema: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
-    """Without what costs tokens and says nothing, since every call is checked.
-
-    That is: pydantic's titles, whether further fields are allowed, the null of a parameter that may be left out, and
-    defaults that are empty, 0 or false. `nulls`: an answer may say null, and does.
-    """
-    if isinstance(schema.get("title"), str):
-        schema = {k: v for k, v in schema.items() if k != "title"}
-    if isinstance(schema.get("additionalProperties"), bool):
-        schema = {k: v for k, v in schema.items() if k != "additionalProperties"}
-    if schema.get("default", "") is None and not nulls:
-        kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
-        if len(kinds) == 1:
-            schema = {**kinds[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
-    if not schema.get("default", True):
-        schema = {k: v for k, v in schema.items() if k != "default"}
-    return {k: _clean_value(k, v, nulls) for k, v in schema.items()}
-
-
-def _clean_value(key: str, value: Any, nulls: bool) -> Any:
-    if isinstance(value, dict):
-        if key in ("properties", "$defs"):
-            return {name: _clean(v, nulls=nulls) for name, v in value.items()}
-        return _clean(value, nulls=nulls)
-    if isinstance(value, list):
-        return [_clean(v, nulls=nulls) if isinstance(v, dict) else v for v in value]
-    return value

@@ -194,13 +194,19 @@ class Learning:
                 if self._idle.get(key) == idle:
                     del self._idle[key]
         now = self._clock.now()
-        while len(self._running) < SIDE_BY_SIDE:
-            busy = list(self._running)
-            jobs = await self._db.read(lambda conn: pending.due(conn, now, busy, limit=1))  # noqa: B023
-            if not jobs:
-                break
-            self._begin(jobs[0])
-        return self._next(await self._db.read(lambda conn: pending.next_at(conn, now)))
+        while True:
+            job, at = await self._db.read(partial(self._due, now))
+            if job is None:
+                return self._next(at)
+            self._begin(job)
+
+    def _due(self, now: dt.datetime, conn: Connection) -> tuple[Job | None, dt.datetime | None]:
+        """The job to begin now, None for none; then, when the next one that is not due yet will be."""
+        if len(self._running) < SIDE_BY_SIDE:
+            jobs = pending.due(conn, now, list(self._running), limit=1)
+            if jobs:
+                return jobs[0], None
+        return None, pending.next_at(conn, now)
 
     def _next(self, at: dt.datetime | None) -> float | None:
         monotonic = self._clock.monotonic()

@@ -13,9 +13,9 @@ from sqlalchemy import (
     false,
     text,
 )
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import BigId, UtcDateTime
+from agent_core.storage.tables import BigId, Stored, UtcDateTime
 
 
 class InboxStatus(IntEnum):
@@ -39,7 +39,7 @@ class OutboxStatus(IntEnum):
     PARKED = 3
 
 
-class Conversation(SQLModel, table=True):
+class Conversation(Stored, table=True):
     """A lane: one place (a chat, a topic, a thread), its order and its fence.
 
     `session_id` is where the next turn goes; `epoch` rises with each run, and an append with an
@@ -58,7 +58,7 @@ class Conversation(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Inbox(SQLModel, table=True):
+class Inbox(Stored, table=True):
     """Everything that came in, once each: unique by (channel, account, key)."""
 
     __table_args__ = (
@@ -89,7 +89,7 @@ class Inbox(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Outbox(SQLModel, table=True):
+class Outbox(Stored, table=True):
     """One reply or notice.
 
     `key` is unique for a turn; `ids` are the platform's message ids, `final` how many are finished.
@@ -125,7 +125,7 @@ class Outbox(SQLModel, table=True):
     sent_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 
-class PresetVersion(SQLModel, table=True):
+class PresetVersion(Stored, table=True):
     """A preset as a turn began with it, kept while an open turn works with it. It is the installation's.
 
     `digest` is the sha256 of what it says, `source` its resolved text with its prompts (`swarm_presets/kept.py`).
@@ -139,7 +139,7 @@ class PresetVersion(SQLModel, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Person(SQLModel, table=True):
+class Person(Stored, table=True):
     """Someone who wrote.
 
     `id` is `<channel>:<stable id>`; `access` is allowed or revoked; the name is for showing only.
@@ -153,7 +153,7 @@ class Person(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Pairing(SQLModel, table=True):
+class Pairing(Stored, table=True):
     """A code that an operator may approve. Opens only the person it names."""
 
     code: str = Field(primary_key=True)
@@ -162,7 +162,7 @@ class Pairing(SQLModel, table=True):
     expires_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Question(SQLModel, table=True):
+class Question(Stored, table=True):
     """Something asked of a person: a choice of `ask_user`, or an approval of a tool call.
 
     Durable (DESIGN.md 4).
@@ -202,7 +202,7 @@ class Question(SQLModel, table=True):
     answered_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 
-class Schedule(SQLModel, table=True):
+class Schedule(Stored, table=True):
     """Something due at a time: a reminder once, or a cron line.
 
     A due slot becomes an inbox row, unique by its slot.
@@ -227,7 +227,7 @@ class Schedule(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class Link(SQLModel, table=True):
+class Link(Stored, table=True):
     """A person who is the same as another: memory and portfolio are the principal's.
 
     Made by a code both sides saw.
@@ -238,7 +238,7 @@ class Link(SQLModel, table=True):
     created_at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
-class LinkCode(SQLModel, table=True):
+class LinkCode(Stored, table=True):
     """A one-time code that links whoever sends it, from another channel, to the person who asked for it."""
 
     __tablename__ = "link_code"  # pyright: ignore[reportAssignmentType]

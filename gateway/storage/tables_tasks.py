@@ -3,12 +3,12 @@
 import datetime as dt
 
 from sqlalchemy import BigInteger, Column, ForeignKey, Index, Text, UniqueConstraint
-from sqlmodel import Field, SQLModel
+from sqlmodel import Field
 
-from agent_core.storage.tables import UtcDateTime
+from agent_core.storage.tables import Stored, UtcDateTime
 
 
-class TaskRow(SQLModel, table=True):
+class TaskRow(Stored, table=True):
     """A call of a tool that runs in the background (section 21 of the requirements).
 
     `owner` is the principal, `author` who wrote the message that led to it. `session_id` is the transcript that
