@@ -77,6 +77,32 @@ class Channel(Protocol):
 
 
 @runtime_checkable
+class CanShare(Protocol):
+    """Tells whether several processes may run this bot at once.
+
+    A bot without this is received for by one process; the others send for it.
+    """
+
+    @property
+    def shared(self) -> bool:
+        """Whether its updates come to any process (webhooks), not over a connection that one alone may hold."""
+        ...
+
+    async def meet(self) -> None:
+        """Learn `account` without receiving, so that this process can send. Raises BadCredentials, else tries on."""
+        ...
+
+
+@runtime_checkable
+class CanClose(Protocol):
+    """Keeps connections for sending that outlive `run`."""
+
+    async def close(self) -> None:
+        """Close them; harmless when repeated. A later send opens new ones."""
+        ...
+
+
+@runtime_checkable
 class PreviewStream(Protocol):
     """One reply in the making at one place."""
 

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from channels.base import CanArchive, Channel, Emit, HasPulse, Receipt
+from channels.base import CanArchive, CanClose, CanShare, Channel, Emit, HasPulse, Receipt
 from channels.errors import BadCredentials, ChannelError, UnknownChannel, Unreachable
 from channels.types import Address, Outbound
 
@@ -16,6 +16,8 @@ log = logging.getLogger(__name__)
 FIRST_DELAY_S = 1.0
 LONGEST_DELAY_S = 60.0
 HEALTHY_AFTER_S = 300.0  # a run of this length starts the back-off anew
+# Runs a body while this process is the one that receives for a bot (its name); see gateway/roles/roles.py.
+Own = Callable[[str, Callable[[], Awaitable[None]]], Awaitable[None]]
 
 
 class State(StrEnum):
@@ -23,9 +25,13 @@ class State(StrEnum):
 
     STARTING = "starting"
     READY = "ready"
+    STANDBY = "standby"  # another process receives; this one sends
     RESTARTING = "restarting"
     FAILED = "failed"
     STOPPED = "stopped"
+
+
+FIT = (State.READY, State.STANDBY)
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +48,11 @@ class ChannelState:
     reason: str
     restarts: int
     heard: float | None = None
+
+    @property
+    def fit(self) -> bool:
+        """Whether all is well: it receives, or stands by for a process that does."""
+        return self.state in FIT
 
 
 @dataclass(slots=True)
@@ -60,6 +71,11 @@ class _Seat:
         self.state, self.reason = State.READY, ""
         self.settled.set()
 
+    def stand_by(self) -> None:
+        """Another process may receive: this one sends, and waits."""
+        self.state, self.reason = State.STANDBY, ""
+        self.settled.set()
+
     def fail(self, reason: str) -> None:
         """It will not run until the next start."""
         self.state, self.reason = State.FAILED, reason
@@ -75,6 +91,7 @@ class ChannelManager:
     Args:
         sleep: waits between restarts, seconds (1, 2, 4 … 60; from 1 again after 5 healthy minutes).
         clock: seconds, monotonic.
+        own: where several processes run the same bots, decides who receives for one; None: this process does.
     """
 
     def __init__(
@@ -82,9 +99,11 @@ class ChannelManager:
         *,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         clock: Callable[[], float] = time.monotonic,
+        own: Own | None = None,
     ) -> None:
         self._sleep = sleep
         self._clock = clock
+        self._own = own
         self._seats: list[_Seat] = []
 
     async def run(self, channels: Sequence[Channel], emit: Emit) -> None:
@@ -109,22 +128,33 @@ class ChannelManager:
         self._seats = [_Seat(channel) for channel in channels]
         for seat in self._seats:
             name = f"channel {seat.channel.name}"
-            seat.task = asyncio.create_task(self._supervise(seat, emit), name=name)
+            seat.task = asyncio.create_task(self._serve(seat, emit), name=name)
+
+    async def leave(self) -> None:
+        """Give up receiving where another process goes on with it; sending goes on until `stop`."""
+        if self._own is not None:
+            await self._end([seat for seat in self._seats if not is_shared(seat.channel)])
 
     async def stop(self) -> None:
         """End every channel and wait until it has. May be called twice, at once, and without `start`."""
-        tasks = [seat.task for seat in self._seats if seat.task]
+        await self._end(self._seats)
+        for seat in self._seats:
+            if isinstance(seat.channel, CanClose):
+                await seat.channel.close()
+
+    async def _end(self, seats: Sequence[_Seat]) -> None:
+        tasks = [seat.task for seat in seats if seat.task]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-        for seat in self._seats:
+        for seat in seats:
             seat.task = None
             if seat.state is not State.FAILED:
                 seat.state = State.STOPPED
             seat.settled.set()
 
     async def wait_ready(self, channel: Channel | None = None) -> None:
-        """Until this channel, or every one, was ready once or has failed for good."""
+        """Until this channel, or every one, was ready once, stands by, or has failed for good."""
         for seat in self._seats:
             if channel is None or seat.channel is channel:
                 await seat.settled.wait()
@@ -132,6 +162,10 @@ class ChannelManager:
     def is_ready(self, channel: Channel) -> bool:
         """Whether updates of this channel flow now."""
         return any(s.channel is channel and s.state is State.READY for s in self._seats)
+
+    def can_send(self, channel: Channel) -> bool:
+        """Whether this process may send for it now, whoever receives."""
+        return any(s.channel is channel and s.state in FIT for s in self._seats)
 
     def get(self, address: Address) -> Channel:
         """The channel of an address, by name and account; a failed channel is still known.
@@ -169,10 +203,44 @@ class ChannelManager:
                 seat.state,
                 seat.reason,
                 seat.restarts,
-                seat.channel.pulse.age() if isinstance(seat.channel, HasPulse) else None,
+                _heard(seat),
             )
             for seat in self._seats
         ]
+
+    async def _serve(self, seat: _Seat, emit: Emit) -> None:
+        """Run a channel; one that a single process may run, while that is this one."""
+        if self._own is None or is_shared(seat.channel):
+            await self._supervise(seat, emit)
+            return
+        if not await self._meet(seat):
+            return
+
+        async def receive() -> None:
+            seat.state = State.STARTING
+            try:
+                await self._supervise(seat, emit)
+            finally:
+                if seat.state is not State.FAILED:
+                    seat.stand_by()
+
+        seat.stand_by()
+        await self._own(f"{seat.channel.name}:{account_of(seat.channel)}", receive)
+
+    async def _meet(self, seat: _Seat) -> bool:
+        """Learn who the bot is; false when the platform refuses it."""
+        if not isinstance(seat.channel, CanShare):
+            return True
+        try:
+            await seat.channel.meet()
+        except BadCredentials as error:
+            self._refused(seat, error)
+            return False
+        return True
+
+    def _refused(self, seat: _Seat, error: BadCredentials) -> None:
+        seat.fail(_one_line(error))
+        log.error("channel_failed", extra={"channel": seat.channel.name, "reason": seat.reason})
 
     async def _supervise(self, seat: _Seat, emit: Emit) -> None:
         delay = FIRST_DELAY_S
@@ -182,10 +250,7 @@ class ChannelManager:
                 await seat.channel.run(emit, seat.ready)
                 reason = "it ended by itself"
             except BadCredentials as error:
-                seat.fail(_one_line(error))
-                log.error(  # noqa: TRY400 - the reason says it all
-                    "channel_failed", extra={"channel": seat.channel.name, "reason": seat.reason}
-                )
+                self._refused(seat, error)
                 return
             except asyncio.CancelledError:
                 if _is_cancelled():
@@ -209,6 +274,17 @@ class ChannelManager:
 def account_of(channel: Channel) -> str:
     """The bot's own id; empty while the channel does not know it."""
     return str(getattr(channel, "account", "") or "")
+
+
+def _heard(seat: _Seat) -> float | None:
+    if seat.state is State.STANDBY or not isinstance(seat.channel, HasPulse):
+        return None
+    return seat.channel.pulse.age()
+
+
+def is_shared(channel: Channel) -> bool:
+    """Whether every process may run it at once; one that does not say so is run by one."""
+    return isinstance(channel, CanShare) and channel.shared
 
 
 def _is_cancelled() -> bool:

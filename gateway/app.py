@@ -50,6 +50,8 @@ from gateway.recipes.recipes import Recipes, recipes_of
 from gateway.recipes.skill_house import SkillHouse
 from gateway.recipes.watch import RecipeWatch
 from gateway.redact import Redactor
+from gateway.roles.made import let_wake, roles_of
+from gateway.roles.roles import OwnRoles, Roles
 from gateway.schedules.schedule import Timer
 from gateway.schedules.schedules import Schedules, runs_of, schedules_of
 from gateway.settings.settings import Settings
@@ -96,6 +98,7 @@ class Core:
     mcp: McpHouse
     sight: Sight
     redactor: Redactor
+    roles: Roles
 
 
 async def build(settings: Settings, *, alone: bool = False) -> Core:
@@ -108,12 +111,16 @@ async def build(settings: Settings, *, alone: bool = False) -> Core:
     secret = settings.database
     url = url_of(secret.get_secret_value() if secret else None, settings.data_dir)
     db, mcp = await open_database(url), McpHouse(settings)
+    roles: Roles = OwnRoles()
     try:
         role = await take_role(settings, db, alone=alone)
+        roles = roles_of(url, shared=role.kind != "local")
+        await roles.start()
         await mcp.start()
-        return _wire(settings, db, mcp, role)
+        return _wire(settings, db, mcp, role, roles)
     except BaseException:
         await mcp.stop()
+        await roles.stop()
         await db.close()
         raise
 
@@ -138,11 +145,12 @@ class _Base:
     recipes: Recipes
     alerts: AlertHouse
     sight: Sight
+    roles: Roles
 
 
-def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
+def _base(settings: Settings, db: Database, mcp: McpHouse, roles: Roles) -> _Base:
     clock, sight = SystemClock(), sight_of(os.environ)
-    channels = ChannelManager()
+    channels = ChannelManager(own=roles.run if roles.shared else None)
     house = source_house(settings, clock, PriceCache(db))
     orders = order_desk(settings, db, clock, house.prices)
     recipes = recipes_of(settings)
@@ -170,6 +178,7 @@ def _base(settings: Settings, db: Database, mcp: McpHouse) -> _Base:
         recipes,
         alerts,
         sight,
+        roles,
     )
 
 
@@ -196,23 +205,22 @@ def _equipment(
     )
 
 
-def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
-    base = _base(settings, db, mcp)
+def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role, roles: Roles) -> Core:
+    base = _base(settings, db, mcp, roles)
     clock, senders = base.clock, base.senders
     commands, presets = _commands(base), _watch(base)
     timer = Timer(db, clock, senders, language=settings.locale.language, runs=runs_of(settings))
-    asking, seen = AskingLanes(shared=role.kind != "local"), base.sight.observers
+    asking, seen = AskingLanes(shared=roles.shared), base.sight.observers
     decisions = Decisions(settings.access, base.registry)
     expiry = Expiry(db, clock, decisions, asking, lambda o: carry_out(o, senders, engine, seen))
     memory = _remembering(base)
-    turns = _turns(base, asking, expiry, memory)
+    turns = _turns(base, asking, memory)
     recaller = _recaller(base, turns) if settings.memory.enabled else None
-    runner = TurnRunner(turns, commands, timer.wake, memory.left, recaller)
+    runner = TurnRunner(turns, commands, base.alerts.reminders.changed, memory.left, recaller)
     engine = engine_of(settings, db, runner, clock, role, base.budgets.waiters)
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
-    base.orders.wake = keeper.wake
-    base.alerts.reminders.wake = timer.wake
+    alerts = let_wake(roles, timer, expiry, keeper, base.alerts)
     schedules = schedules_of(settings, db, clock, base.teams, base.channels, timer)
     timer.start_turn, presets.on_change = engine.wake, schedules.changed
     mcp.changed = presets.reload
@@ -253,10 +261,11 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role) -> Core:
         decisions,
         base.tasks,
         keeper,
-        base.alerts.keeper(senders),
+        alerts,
         mcp,
         base.sight,
         base.redactor,
+        roles,
     )
 
 
@@ -280,7 +289,7 @@ def _commands(base: _Base) -> Commands:
     )
 
 
-def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering) -> Turns:
+def _turns(base: _Base, asking: AskingLanes, memory: Remembering) -> Turns:
     settings, db, clock = base.settings, base.db, base.clock
     notes = SessionNotes(db, clock, base.redactor) if settings.memory.enabled else None
     archive = SessionArchive(db)
@@ -307,7 +316,7 @@ def _turns(base: _Base, asking: AskingLanes, expiry: Expiry, memory: Remembering
         transcriber=base.models.transcriber,
         groups=settings.groups,
         asking=asking,
-        asked=expiry.changed,
+        asked=partial(base.roles.wake, "questions"),
         spoke=memory.after,
         redactor=base.redactor,
         policy=settings.context.policy,

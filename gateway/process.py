@@ -20,9 +20,9 @@ from channels.terminal.channel import TerminalChannel
 from gateway.app import Core, build
 from gateway.control import ControlServer
 from gateway.front import front_of
-from gateway.memory.retention import Keeper
 from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
+from gateway.roles.house import duties_of
 from gateway.settings.settings import Settings
 from gateway.talk import converse, dial, near
 
@@ -44,6 +44,7 @@ async def serve(settings: Settings, *, demo: bool, announce: Callable[[str], Non
         await core.mcp.stop()
         await core.models.close()
         await work.close()
+        await core.roles.stop()
         await core.db.close()
         await asyncio.to_thread(core.sight.close)
     return 0
@@ -63,7 +64,7 @@ async def _serve(
     control = ControlServer(
         settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
     )
-    keeper = Keeper(core.db, core.clock, settings.retention)
+    duties = duties_of(core, settings)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
@@ -71,7 +72,7 @@ async def _serve(
         if why:
             announce(why)
         await _begin(core)
-        await keeper.start()
+        await duties.start()
         await control.start()
         front.health.serving = True
         if front.web is not None:
@@ -93,14 +94,11 @@ async def _serve(
         await control.stop()
         await core.recipes.stop()
         await core.presets.stop()
-        await keeper.stop()
-        await core.orders.stop()
-        await core.alerts.stop()
-        await core.schedules.stop()
-        await core.timer.stop()
-        await core.expiry.stop()
+        await core.channels.leave()
+        await duties.stop()
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
+        await core.orders.stop()
         await core.tasks.stop()
         await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
@@ -111,12 +109,7 @@ async def _serve(
 async def _begin(core: Core) -> None:
     """Take up what an earlier process left, then wait for what comes."""
     await core.senders.start()
-    await core.expiry.start()
     await core.engine.start()
-    await core.schedules.start()
-    await core.timer.start()
-    await core.orders.start()
-    await core.alerts.start()
     await core.memory.start()
     # After the memory, which gives back what calls of an earlier process had set aside.
     await core.tasks.start()
@@ -164,7 +157,7 @@ async def _show_menus(core: Core, platforms: Sequence[Channel]) -> None:
 
 async def _show_menu(core: Core, channel: Channel) -> None:
     await core.channels.wait_ready(channel)
-    if not core.channels.is_ready(channel) or not isinstance(channel, CanMenu):
+    if not core.channels.can_send(channel) or not isinstance(channel, CanMenu):
         return  # one that was refused is closed for good
     try:
         await channel.menu(core.commands.menu("en"), None)
@@ -187,28 +180,23 @@ async def chat(
     core = await build(settings, alone=True)
     if text is not None:  # the engine ends with the answer: nobody would hear what a task brings
         core.turns.services = replace(core.turns.services, tasks=None)
-    terminal = TerminalChannel()
+    terminal, duties = TerminalChannel(), duties_of(core, settings, talk=True)
     try:
         await core.channels.start([terminal], core.intake.accept)
         await core.models.settle()
         await core.senders.start()
-        await core.expiry.start()
         await core.engine.start()
-        await core.timer.start(runs=False)
-        await core.orders.start()
-        await core.alerts.start()
+        await duties.start()
         await core.memory.start()
         # After the memory, which gives back what calls of an earlier process had set aside.
         await core.tasks.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
-        await core.orders.stop()
-        await core.alerts.stop()
-        await core.timer.stop()
-        await core.expiry.stop()
+        await duties.stop()
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
+        await core.orders.stop()
         await core.tasks.stop()
         await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
@@ -216,4 +204,5 @@ async def chat(
         await core.mcp.stop()
         await core.models.close()
         await work.close()
+        await core.roles.stop()
         await core.db.close()

@@ -132,6 +132,24 @@ class DiscordChannel:
         """Send a reply; see Channel.send."""
         await self._sender.send(out, receipt)
 
+    @property
+    def shared(self) -> bool:
+        """See CanShare: a bot has one session at the gateway."""
+        return False
+
+    async def meet(self) -> None:
+        """Log in where the token does not say who the bot is; see CanShare."""
+        wait = FIRST_WAIT
+        while not self.account:
+            try:
+                await self._bot()
+            except BadCredentials:
+                raise
+            except ChannelError as e:
+                log.warning("Discord does not say who the bot is, again in %.0f s: %s", wait, e)
+                await asyncio.sleep(wait)
+                wait = min(wait * FACTOR, LONGEST_WAIT)
+
     # Capabilities ------------------------------------------------------------------------------------------------
 
     async def earlier(self, address: Address, before: str, limit: int) -> Sequence[Inbound]:

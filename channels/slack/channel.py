@@ -85,8 +85,7 @@ class SlackChannel:
     async def run(self, emit: Emit, ready: Callable[[], None]) -> None:
         """Receive until cancelled; see Channel.run. In HTTP mode `routes` do the receiving."""
         try:
-            self._me = await self._who_am_i()
-            self.account = self._me.account
+            await self.meet()
             self._receiver.begin(self._me, emit)
             if self._config.mode == "http":
                 ready()
@@ -107,6 +106,16 @@ class SlackChannel:
     async def send(self, out: Outbound, receipt: Receipt) -> None:
         """Send a reply; see Channel.send. After an Ambiguous failure the next call looks before it sends."""
         await self._sender.send(out, receipt)
+
+    @property
+    def shared(self) -> bool:
+        """See CanShare: request URLs reach any process, a socket is one's."""
+        return self._config.mode == "http"
+
+    async def meet(self) -> None:
+        """Ask Slack who the app is; see CanShare."""
+        self._me = await self._who_am_i()
+        self.account = self._me.account
 
     # Capabilities --------------------------------------------------------------------------------------------------
 

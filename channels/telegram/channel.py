@@ -108,6 +108,14 @@ class TelegramChannel:
         """Send a reply; see Channel.send."""
         await self._sender.send(out, receipt)
 
+    @property
+    def shared(self) -> bool:
+        """See CanShare: webhooks reach any process, polling is one's."""
+        return self._config.mode == "webhook"
+
+    async def meet(self) -> None:
+        """See CanShare: the token says who the bot is."""
+
     # Capabilities ------------------------------------------------------------------------------------------------
 
     def stream(

@@ -44,6 +44,14 @@ class TerminalChannel:
             self._running.clear()
             self._emit = None
 
+    @property
+    def shared(self) -> bool:
+        """See CanShare: people come to the process that they are connected to."""
+        return True
+
+    async def meet(self) -> None:
+        """See CanShare."""
+
     async def send(self, out: Outbound, receipt: Receipt) -> None:
         """Note the reply in its receipt, then hand it to everybody connected to the chat; they show an id once."""
         if not receipt.ids:

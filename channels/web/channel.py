@@ -74,6 +74,14 @@ class WebChannel:
         """End every server-sent stream, so that the HTTP server need not wait for one. Pages connect again."""
         self._hub.close()
 
+    @property
+    def shared(self) -> bool:
+        """See CanShare: people come to the process that they are connected to."""
+        return True
+
+    async def meet(self) -> None:
+        """See CanShare."""
+
     async def send(self, out: Outbound, receipt: Receipt) -> None:
         """Put the reply into the history, then show it. A reply that is already there is only shown."""
         if receipt.ids:

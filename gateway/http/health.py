@@ -16,7 +16,7 @@ from aiohttp import web
 from sqlalchemy import Connection, text
 
 from agent_core.ports import Clock
-from channels.manager import ChannelState, State
+from channels.manager import ChannelState
 from gateway.http.token import ConsoleToken, unauthorized
 from gateway.metrics.loads import Loads, loads
 from gateway.metrics.meter import Meter
@@ -108,7 +108,7 @@ class Health:
         return {
             "name": state.name,
             "account": state.account,
-            "ok": state.state is State.READY,
+            "ok": state.fit,
             "state": state.state.value,
             "reason": self._subject.redactor.text(state.reason),
             "restarts": state.restarts,
@@ -141,10 +141,7 @@ class Health:
             self._now() - began,
             subject.running(),
             subject.slots,
-            [
-                (s.name, s.account, s.state is State.READY, s.heard, s.restarts)
-                for s in subject.channels()
-            ],
+            [(s.name, s.account, s.fit, s.heard, s.restarts) for s in subject.channels()],
             (_version(), HEAD, subject.engine),
         )
 

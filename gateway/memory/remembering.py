@@ -12,7 +12,8 @@ from gateway.memory.upkeep import MemoryUpkeep
 class Remembering:
     """Owned by the process. None of it is on the path of a message, and a kill loses none of it.
 
-    `indexer`: None where memory is switched off; `upkeep`: None where nothing is shortened and cleared up.
+    `indexer`: None where memory is switched off; `upkeep`: None where nothing is shortened and cleared up, and started
+    by itself, in one process (gateway/roles).
     """
 
     learning: Learning
@@ -24,13 +25,9 @@ class Remembering:
         await self.learning.start()
         if self.indexer is not None:
             await self.indexer.start()
-        if self.upkeep is not None:
-            await self.upkeep.start()
 
     async def stop(self) -> None:
         """End in good order; harmless where it was not started."""
-        if self.upkeep is not None:
-            await self.upkeep.stop()
         if self.indexer is not None:
             await self.indexer.stop()
         await self.learning.stop()

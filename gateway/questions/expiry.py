@@ -54,6 +54,7 @@ class Expiry:
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
+            self._task = None
 
     async def _run(self) -> None:
         while True:

@@ -25,6 +25,10 @@ class StoredReminders:
     timezone: str
     wake: Callable[[], None] = lambda: None
 
+    def changed(self) -> None:
+        """A reminder was added by other ways, and that is committed."""
+        self.wake()
+
     async def carry_out(self, turn_id: int, words: str, language: str) -> Answer:
         """See Reminders."""
         spoken: Language = "zh" if language == "zh" else "en"

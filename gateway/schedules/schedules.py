@@ -42,23 +42,30 @@ class Schedules:
         self._accounts = accounts
         self._ready = ready
         self._wake = wake
+        self._started = False
         self._task: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
         """Write what is planned; chats of bots that are not connected yet follow when they are."""
+        self._started = True
         if await self._sync():
             self._task = asyncio.create_task(self._when_ready(), name="schedules")
 
     async def stop(self) -> None:
         """End the waiting for bots. Harmless where it was not started."""
+        self._started = False
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
 
     async def changed(self) -> None:
-        """Presets were read again: what they schedule now is in the table when this returns."""
-        _report(await self._sync())
+        """Presets were read again: what they schedule now is in the table when this returns.
+
+        Nothing where this was not started: another process, which sees the same files, keeps the table.
+        """
+        if self._started:
+            _report(await self._sync())
 
     async def _when_ready(self) -> None:
         try:

@@ -48,18 +48,21 @@ class OrderKeeper:
     async def start(self) -> None:
         """Take up what an earlier process left, then wait."""
         self._loop = asyncio.get_running_loop()
-        self.desk.wake = self.wake
         if self.desk.actions is not None:
             self.desk.actions.teller = self._teller
         self._task = asyncio.create_task(self._run(), name="orders")
 
-    async def stop(self) -> None:
+    async def leave(self) -> None:
         """End the waiting; a report that came is still booked. Harmless where it was not started."""
         self._loop = None
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
             self._task = None
+
+    async def stop(self) -> None:
+        """`leave`, and close the brokers: nothing is ordered in this process any more."""
+        await self.leave()
         await self.desk.close()
 
     async def _run(self) -> None:

@@ -2,7 +2,7 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import pytest
 
@@ -202,3 +202,79 @@ async def test_run_lasts_until_it_is_cancelled() -> None:
     with pytest.raises(asyncio.CancelledError):
         await task
     assert line.consumers == []
+
+
+class Polled(Line):
+    """A bot that one process receives for; `refused` is what the platform says of its token."""
+
+    def __init__(self, refused: BadCredentials | None = None) -> None:
+        super().__init__()
+        self.refused = refused
+        self.met = 0
+
+    @property
+    def shared(self) -> bool:
+        return False
+
+    async def meet(self) -> None:
+        self.met += 1
+        if self.refused is not None:
+            raise self.refused
+
+
+async def never(name: str, body: Callable[[], Awaitable[None]]) -> None:
+    """Another process has every role."""
+    await asyncio.Event().wait()
+
+
+async def test_a_bot_of_another_process_stands_by_and_can_be_sent_for() -> None:
+    line, manager = Polled(), ChannelManager(own=never)
+    await manager.start([line], ignore)
+    await manager.wait_ready()
+    (state,) = manager.states()
+    assert (state.state, line.met, line.consumers) == (State.STANDBY, 1, [])
+    assert state.fit
+    assert not manager.is_ready(line)
+    await manager.send(Outbound(Address("line", "1", "7"), "hi"), MemoryReceipt())
+    assert line.sent == ["hi"]
+    await manager.stop()
+    assert manager.states()[0].state is State.STOPPED
+
+
+async def test_a_standby_whose_token_is_refused_has_failed() -> None:
+    line, manager = Polled(BadCredentials("the token is refused")), ChannelManager(own=never)
+    await manager.start([line], ignore)
+    await manager.wait_ready()
+    (state,) = manager.states()
+    assert (state.state, state.reason) == (State.FAILED, "the token is refused")
+    assert not manager.can_send(line)
+    await manager.stop()
+
+
+async def test_a_role_that_is_lost_and_found_again_runs_the_bot_anew() -> None:
+    turns: asyncio.Queue[str] = asyncio.Queue()
+    lose = asyncio.Event()
+
+    async def own(name: str, body: Callable[[], Awaitable[None]]) -> None:
+        for _ in range(2):
+            turns.put_nowait(name)
+            task = asyncio.ensure_future(body())
+            try:
+                await lose.wait()
+            finally:
+                lose.clear()
+                task.cancel()
+                await asyncio.wait([task])
+
+    line, manager = Polled(), ChannelManager(own=own)
+    await manager.start([line], ignore)
+    assert await turns.get() == "line:1"
+    while not line.consumers:
+        await asyncio.sleep(0)
+    lose.set()
+    assert await turns.get() == "line:1"
+    while not manager.is_ready(line):
+        await asyncio.sleep(0)
+    assert (len(line.consumers), line.most) == (1, 1)
+    await manager.stop()
+    assert not line.consumers

@@ -43,7 +43,9 @@ def house(db: Database, *script: Any, **more: Any) -> House:
 
 
 def keeper(it: House, at: OrderDesk) -> OrderKeeper:
-    return OrderKeeper(it.db, at, it.senders, sleep=it._nap)
+    made = OrderKeeper(it.db, at, it.senders, sleep=it._nap)
+    at.wake = made.wake
+    return made
 
 
 def calls(name: str, call_id: str = "c1", **args: Any) -> Answer:
