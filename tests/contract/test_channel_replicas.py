@@ -76,13 +76,13 @@ async def test_a_standby_sends_without_receiving_and_goes_on_where_the_first_has
     await second.start()
     assert second.state is State.STANDBY
     assert second.manager.can_send(second.channel)
-    assert rig.consumers() == 1
+    assert rig.consumers() <= 1  # none between two polls
 
     await rig.say("to the first")
     assert await asyncio.wait_for(first.got.get(), PATIENCE_S) == "to the first"
     await second.manager.send(Outbound(rig.address, "said by the standby"), MemoryReceipt())
     assert [m.text for m in rig.visible()] == ["said by the standby"]
-    assert rig.consumers() == 1
+    assert rig.consumers() <= 1  # none between two polls
 
     await first.manager.leave()
     await second.becomes(State.READY)
