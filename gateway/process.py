@@ -139,12 +139,14 @@ async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
 
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
     """What the first message would otherwise pay for: the model's SDK, the command menus."""
+    gc.collect()  # what imports left behind gives its room to the SDK
     try:
         await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
     gc.collect()
-    gc.freeze()  # models, presets and tools stay as well: no collection in the middle of a turn walks them
+    gc.freeze()  # what is loaded now stays: no collection in the middle of a turn walks it
+    gc.enable()
     core.recipes.shown = lambda: _show_menus(core, platforms)
     await _show_menus(core, platforms)
 

@@ -17,7 +17,7 @@ from gateway.problems import Problem
 
 def run(config: Path | None = None, *, demo: bool = False) -> int:
     """Serve; returns the exit code: 0 after a clean stop, 2 when something must be mended first."""
-    gc.disable()  # imports make no garbage: collecting during them costs 60 ms of a start
+    gc.disable()  # collecting during imports costs 60 ms of a start; the process does it once it polls
     logs = telemetry.start()
 
     def tell(problems: Iterable[Problem]) -> None:
@@ -48,8 +48,6 @@ def _serve(config: Path | None, logs: telemetry.Telemetry, *, demo: bool) -> int
 
     from gateway.process import serve
 
-    gc.freeze()  # what is loaded now stays: no later collection walks it
-    gc.enable()
     return asyncio.run(serve(settings, demo=demo, announce=logs.announce))
 
 
