@@ -5,20 +5,15 @@ from functools import partial
 
 from sqlalchemy import Connection
 
-from gateway.app import Core
 from gateway.console import live, logins
 from gateway.console.api import Api
 from gateway.console.house import House
 from gateway.console.keys import Keyring
-from gateway.console.log_ring import LogRing
 from gateway.console.plan import ACTIONS, VIEWS
-from gateway.console.preset_desk import PresetDesk
 from gateway.console.pulse import Pulse
 from gateway.console.site import Site
 from gateway.console.visitor import Doorman
 from gateway.http.token import ConsoleToken
-from gateway.redact import Redactor
-from gateway.settings.settings import Settings
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +25,9 @@ class Building:
     pulse: Pulse
 
 
-def building_of(
-    core: Core, settings: Settings, token: ConsoleToken, logs: LogRing, redactor: Redactor
-) -> Building:
-    """Pages and API over one core."""
-    desk = PresetDesk(settings, core.turns.services.registry)
-    house = House(core, settings, logs, redactor, desk)
+def building_of(house: House, token: ConsoleToken) -> Building:
+    """Pages and API over one house."""
+    core, settings = house.core, house.settings
     keys = Keyring.of(token, settings.console)
     doorman = Doorman(
         core.db, keys, settings.console, public_url=settings.http.public_url, now=core.clock.now

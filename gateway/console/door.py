@@ -5,6 +5,7 @@ nobody looks at pays nothing for them.
 """
 
 import asyncio
+import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -31,6 +32,7 @@ class ConsoleDoor:
         self._logs = LogRing(self._redactor)
         self._logs.start()
         self._lock = asyncio.Lock()
+        self._began = time.monotonic()
         self._building: Building | None = None
 
     def routes(self) -> Sequence[web.RouteDef]:
@@ -61,5 +63,15 @@ class ConsoleDoor:
 
     def _build(self) -> "Building":
         from gateway.console.building import building_of
+        from gateway.console.house import House
+        from gateway.console.preset_desk import PresetDesk
 
-        return building_of(self._core, self._settings, self._token, self._logs, self._redactor)
+        house = House(
+            self._core,
+            self._settings,
+            self._logs,
+            self._redactor,
+            PresetDesk(self._settings, self._core.turns.services.registry),
+            self._began,
+        )
+        return building_of(house, self._token)

@@ -1,7 +1,6 @@
 """What pages read and act on: the running core, its settings, and what only the console keeps."""
 
-import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 from gateway.app import Core
 from gateway.console.log_ring import LogRing
@@ -12,11 +11,14 @@ from gateway.settings.settings import Settings
 
 @dataclass(frozen=True, slots=True)
 class House:
-    """See the module. `redactor` is for what may hold a secret although it was stored without one."""
+    """See the module. `redactor` is for what was stored before secrets were taken out.
+
+    `began` is when the gateway did, monotonic.
+    """
 
     core: Core
     settings: Settings
     logs: LogRing
     redactor: Redactor
     presets: PresetDesk
-    began: float = field(default_factory=time.monotonic)
+    began: float

@@ -75,6 +75,8 @@ def span(seconds: float | None) -> str:
     """A span of time in its two largest units."""
     if seconds is None:
         return "–"
+    if seconds < 1:
+        return f"{seconds * 1000:.0f} ms"
     if seconds < 60:
         return f"{seconds:.1f} s" if seconds < 10 else f"{seconds:.0f} s"
     whole = int(seconds)

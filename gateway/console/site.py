@@ -103,11 +103,11 @@ class Site:
             done = await found.action.do(call)
             if not isinstance(done, Done):
                 raise missing()  # it answers programs alone
-            tone, said, to = "good", done.said, done.to or to
+            told, to = ("good", done.said), done.to or to
         except Refused as e:
-            tone, said = "bad", self._said(e, language_of(request))
+            told = ("bad", self._said(e, language_of(request)))
         self._pulse.nudge()
-        self._flash(who, tone, said)
+        self._flash(who, told)
         return _see(to)
 
     # Log-in --------------------------------------------------------------------------------------
@@ -198,8 +198,9 @@ class Site:
     def _said(self, e: Refused, language: Language) -> str:
         return phrase(str(e), language)
 
-    def _flash(self, who: Visitor, tone: str, said: str) -> None:
-        self._flashes[who.login] = (tone, said)
+    def _flash(self, who: Visitor, told: tuple[str, str]) -> None:
+        """Keep what came of an action, as (tone, words), for the page that is seen next."""
+        self._flashes[who.login] = told
         while len(self._flashes) > FLASHES:
             self._flashes.popitem(last=False)
 

@@ -8,9 +8,16 @@ from gateway.people.identity import Language
 @cache
 def _chinese() -> dict[str, str]:
     from gateway.console.texts_actions import TEXTS as ACTIONS
+    from gateway.console.texts_desks import TEXTS as DESKS
     from gateway.console.texts_pages import TEXTS as PAGES
+    from gateway.console.texts_rest import TEXTS as REST
 
-    return {**PAGES, **ACTIONS}
+    return {**PAGES, **DESKS, **REST, **ACTIONS}
+
+
+def known() -> frozenset[str]:
+    """Every phrase that has a translation."""
+    return frozenset(_chinese())
 
 
 def phrase(text: str, language: Language) -> str:

@@ -3,12 +3,47 @@
 TEXTS: dict[str, str] = {
     "There is nothing here.": "这里没有内容。",
     "This address takes no such request.": "此地址不接受该请求。",
-    "This form is not from this log-in: load the page again.": "此表单不属于本次登录，请重新加载页面。",
+    "This form is not from this log-in: load the page again.": (
+        "此表单不属于本次登录，请重新加载页面。"
+    ),
     "Trading is halted. Cancelled at once: {cancelled}; being taken back at a broker: {left}.": "交易已暂停。"
     "已撤销 {cancelled} 笔，正在券商处撤回 {left} 笔。",
-    "The file HALT in data_dir still halts trading: remove it.": "data_dir 中的 HALT 文件仍在暂停交易，请删除。",
+    "The file HALT in data_dir still halts trading: remove it.": (
+        "data_dir 中的 HALT 文件仍在暂停交易，请删除。"
+    ),
     "Trading goes on.": "交易已恢复。",
     "Trading was not halted.": "交易本来就没有暂停。",
+    "Authorization: Bearer <token> is needed.": "需要 Authorization: Bearer <令牌>。",
+    "The body must be a JSON object.": "请求体必须是 JSON 对象。",
+    "The body must be application/json.": "请求体必须是 application/json。",
+    "A text must not hold the character U+0000.": "文本不能包含字符 U+0000。",
+    "The yes to question {number} counts no more.": "对问题 {number} 的同意不再有效。",
+    "This question has no yes that is remembered.": "此问题没有被记住的同意。",
+    "A name begins with a letter a-z; then letters, digits, - and _.": (
+        "名称以字母 a-z 开头，其后为字母、数字、- 和 _。"
+    ),
+    "A preset of this name exists already.": "已有同名预设。",
+    "The file was changed meanwhile: load the page again.": "文件已被修改，请重新加载页面。",
+    "Not saved: there are errors.": "未保存：存在错误。",
+    "Saved. The next message uses it.": "已保存，下一条消息即生效。",
+    "{name} is there. Write what differs from {parent}.": (
+        "{name} 已建立，请写下与 {parent} 不同的内容。"
+    ),
+    "No such pairing code, or it has expired: the person writes again for a new one.": (
+        "没有此配对码或已过期，请对方再发一条消息。"
+    ),
+    "{id} may talk now.": "{id} 现在可以使用了。",
+    "{id} is shut out.": "{id} 已被封禁。",
+    "{id} is on its own again.": "{id} 已解除关联。",
+    "This person is linked with nobody.": "此人没有关联账号。",
+    "Memory {number} is gone.": "记忆 {number} 已删除。",
+    "Write the person's id to confirm.": "请输入此人的编号以确认。",
+    "Deleted: {removed}. Left: {left}.": "已删除 {removed} 项，剩余 {left} 项。",
+    "No parked reply has this id.": "没有此编号的搁置回复。",
+    "Reply {number} is being sent.": "正在发送回复 {number}。",
+    "No active reminder has this id.": "没有此编号的有效提醒。",
+    "Reminder {number} is off.": "提醒 {number} 已取消。",
+    "The log-in of {owner} is over.": "{owner} 的登录已结束。",
     # states
     "completed": "完成",
     "running": "运行中",

@@ -1,0 +1,283 @@
+"""What operators see and do in the console, over a real core: each page's data, and what each action changes."""
+
+import datetime as dt
+import json
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, text
+
+from agent_core.compaction.decisions import Cleared, Summary, checkpoint
+from agent_core.storage.sessions import add_checkpoint
+from agent_core.storage.statements import append_rows, ensure_session
+from agent_core.types import Message, NewRow, RowKind, ToolResult, ToolUse, assistant, user
+from channels.types import Address
+from gateway.outbound import outbox
+from gateway.outbound.draft import Draft
+from gateway.people import access
+from gateway.settings.access import Access
+from gateway.storage.tables import OutboxStatus
+from tests.unit.gateway.console_house import ConsoleHouse, console_house
+
+NOW = dt.datetime.now(dt.UTC)
+pytestmark = pytest.mark.slow  # each builds a whole core
+SECRET = "sk-ant-" + "a1b2c3d4" * 5
+
+
+@pytest.fixture
+async def house(tmp_path: Path) -> AsyncIterator[ConsoleHouse]:
+    async with console_house(tmp_path) as made:
+        yield made
+
+
+def _long_session(conn: Connection) -> None:
+    """Alice's session: a summary stands for its first rows, and one result is cleared."""
+    ensure_session(conn, "s1", "telegram:1", NOW)
+    call = ToolUse("c1", "get_prices", {"symbol": "GOOG"})
+    result = Message("user", (ToolResult("c1", "get_prices", "a long table " * 50),))
+    rows = [
+        NewRow(RowKind.USER, user("the first question")),
+        NewRow(RowKind.ASSISTANT, assistant("the first answer")),
+        NewRow(RowKind.USER, user(f"<script>alert(1)</script> {SECRET}")),
+        NewRow(RowKind.ASSISTANT, assistant("I look", call)),
+        NewRow(RowKind.INTENT, assistant("", call), ref="c1"),
+        NewRow(RowKind.RESULT, result, ref="c1"),
+        NewRow(RowKind.ASSISTANT, assistant("the last answer")),
+    ]
+    append_rows(conn, "s1", 1, 0, rows, NOW)
+    summary = Summary("WHAT WAS SAID BEFORE", "structured", before=900, after=90)
+    add_checkpoint(conn, "s1", checkpoint(summary, until=3), NOW)
+    add_checkpoint(conn, "s1", checkpoint(Cleared((6,)), until=7), NOW)
+
+
+async def test_a_session_shows_beside_its_rows_what_a_model_sees_of_them(
+    house: ConsoleHouse,
+) -> None:
+    await house.core.db.write(_long_session)
+    async with house.program("viewer") as client, client.get("/api/v1/sessions/s1") as response:
+        page = await response.json()
+    fates = {row["seq"]: row["fate"] for row in page["rows"]}
+    assert fates == {
+        1: "summarised",
+        2: "summarised",
+        3: "whole",
+        4: "whole",
+        6: "cleared",
+        7: "whole",
+    }
+    cleared = next(row for row in page["rows"] if row["seq"] == 6)
+    assert "a long table" in cleared["said"]
+    assert "a long table" not in cleared["seen"]
+    assert "[cleared" in cleared["seen"]
+    assert "WHAT WAS SAID BEFORE" in page["summary"][0]
+    async with house.visit("viewer") as visit:
+        shown = await visit.see("/sessions/s1")
+        assert "&lt;script&gt;alert(1)" in shown
+        assert "<script>alert" not in shown
+        assert SECRET not in shown
+        archive = await visit.see("/sessions/s1/archive")
+        assert "WHAT WAS SAID BEFORE" in archive
+        assert "a long table" in await visit.see("/sessions/s1/archive/r6")
+        assert "the first answer" in await visit.see("/sessions/s1/archive/r1-r2")
+        assert "telegram:1" in await visit.see("/sessions?words=telegram:1")
+        assert "telegram:1" not in await visit.see("/sessions?words=nobody")
+
+
+async def test_a_pairing_code_is_approved_in_the_console_and_by_nobody_who_only_looks(
+    house: ConsoleHouse,
+) -> None:
+    pairing = Access(default="pairing")
+    verdict = await house.core.db.write(
+        lambda conn: access.judge(conn, pairing, "telegram:5", "Eve", NOW)
+    )
+    code = verdict.code or ""
+    async with house.visit("viewer") as visit:
+        assert code not in await visit.see("/people"), "whoever sees the code could pass it on"
+        assert "This needs the role operator" in await visit.do("/people/approve", code=code)
+    async with house.visit("operator", "zh") as visit:
+        assert code in await visit.see("/people")
+        assert "telegram:5 现在可以使用了" in await visit.do("/people/approve", code=code)
+        assert "没有此配对码" in await visit.do("/people/approve", code=code)
+        assert "已被封禁" in await visit.do("/people/telegram%3A5/access", access="revoked")
+    allowed = await house.core.db.read(lambda conn: access.is_allowed(conn, pairing, "telegram:5"))
+    assert not allowed
+    deeds = await audit_of(house)
+    assert [(d["by"], d["action"], d["target"]) for d in deeds][:2] == [
+        ("token:olga", "person_revoked", "user telegram:5"),
+        ("token:olga", "approve_person", "user telegram:5"),
+    ]
+
+
+async def audit_of(house: ConsoleHouse) -> list[dict[str, Any]]:
+    async with house.program("admin") as client, client.get("/api/v1/access") as response:
+        deeds: list[dict[str, Any]] = (await response.json())["deeds"]
+        return deeds
+
+
+async def test_forgetting_a_person_needs_an_admin_and_the_persons_id(house: ConsoleHouse) -> None:
+    await house.core.db.write(_long_session)
+    open_ = Access(default="allow")
+    await house.core.db.write(lambda conn: access.judge(conn, open_, "telegram:1", "Alice", NOW))
+    async with house.visit("operator") as visit:
+        assert "Forget everything" not in await visit.see("/people/telegram%3A1")
+        said = await visit.do("/people/telegram%3A1/forget", confirm="telegram:1")
+        assert "This needs the role admin" in said
+    async with house.visit("admin") as visit:
+        wrong = await visit.do("/people/telegram%3A1/forget", confirm="telegram:2")
+        assert "Write the person&#39;s id to confirm" in wrong
+        assert "the last answer" in await visit.see("/sessions/s1")
+        said = await visit.do("/people/telegram%3A1/forget", confirm="telegram:1")
+        assert "Left: 0." in said
+        async with visit.client.get("/console/sessions/s1") as response:
+            assert response.status == 404
+
+
+async def test_a_parked_reply_is_listed_with_its_reason_and_sent_again(house: ConsoleHouse) -> None:
+    draft = Draft(1, "answer", "telegram:1", Address("telegram", "9", "1"), "what was asked for")
+
+    def park(conn: Connection) -> int:
+        number = outbox.put(conn, draft, NOW)
+        conn.execute(
+            text("update outbox set status = :s, error = 'chat not found' where id = :id"),
+            {"s": int(OutboxStatus.PARKED), "id": number},
+        )
+        return number
+
+    number = await house.core.db.write(park)
+    async with house.visit("operator") as visit:
+        page = await visit.see("/deliveries")
+        assert "chat not found" in page
+        assert "what was asked for" in page
+        assert f"Reply {number} is being sent." in await visit.do(f"/deliveries/{number}/resend")
+        assert "No parked reply" in await visit.do(f"/deliveries/{number + 1}/resend")
+
+
+async def test_settings_show_what_holds_and_no_secret(tmp_path: Path) -> None:
+    models = {
+        "default": "demo",
+        "providers": {
+            "mine": {"kind": "openai", "api_key": SECRET, "base_url": "http://127.0.0.1:9/v1"}
+        },
+    }
+    async with console_house(tmp_path, models=models) as house, house.visit("viewer") as visit:
+        page = await visit.see("/settings")
+        assert "models.providers.mine.api_key" in page
+        assert "http.console_token" in page
+        assert "[redacted]" in page
+        for secret in house.settings.secrets():
+            assert secret not in page
+
+
+async def test_an_edit_with_a_mistake_is_told_with_line_and_column_and_changes_nothing(
+    house: ConsoleHouse, tmp_path: Path
+) -> None:
+    async with house.visit("operator") as visit:
+        begun = await visit.do("/presets/trading-desk/extend", name="mine")
+        assert "mine is there" in begun
+        assert 'data-base="' in await visit.see("/presets/mine/edit")
+    file = tmp_path / "presets" / "mine.yaml"
+    before = file.read_text("utf-8")
+    wrong = before + "supervisor:\n  limits: {tiem: 4m}\n"
+    right = before + "supervisor:\n  limits: {time: 4m}\n"
+    line = wrong.count("\n")
+    async with house.program("operator") as client:
+        async with client.get("/api/v1/presets/mine") as response:
+            preset = await response.json()
+        base = preset["digest"]
+        async with client.post("/api/v1/presets/mine/check", json={"text": wrong}) as response:
+            found = await response.json()
+        (problem,) = found["problems"]
+        assert (problem["line"], problem["column"], found["fine"]) == (line, 12, False)
+        assert "time" in problem["cure"]
+        body = {"text": wrong, "base": base}
+        async with client.post("/api/v1/presets/mine/save", json=body) as response:
+            assert (await response.json())["saved"] is False
+        assert file.read_text("utf-8") == before
+        body = {"text": right, "base": base}
+        async with client.post("/api/v1/presets/mine/save", json=body) as response:
+            assert (await response.json())["saved"] is True
+        assert file.read_text("utf-8") == right
+        team = house.core.turns.teams.find("mine")
+        assert team is not None
+        assert team.supervisor.limits.time == 240
+        async with client.post("/api/v1/presets/mine/save", json=body) as response:
+            assert response.status == 409, "it was made from a text that is no more"
+        async with client.get("/api/v1/presets/mine") as response:
+            changes = (await response.json())["changes"]
+        assert {"path": "supervisor.limits.time", "before": "5m", "now": "4m"} in changes or any(
+            c["path"] == "supervisor.limits.time" and c["now"] == "4m" for c in changes
+        )
+    assert list(file.parent.glob(".*")) == []
+
+
+async def test_a_shipped_preset_and_files_elsewhere_are_not_written(
+    house: ConsoleHouse, tmp_path: Path
+) -> None:
+    async with house.program("admin") as client:
+        for name in ("solo", "nothing", "..%2F..%2Fetc", "%2Fetc%2Fpasswd"):
+            body = {"text": "version: 1\n", "base": ""}
+            async with client.post(f"/api/v1/presets/{name}/save", json=body) as response:
+                assert response.status == 404, name
+        body = {"name": "../evil"}
+        async with client.post("/api/v1/presets/solo/extend", json=body) as response:
+            assert response.status == 422
+    assert not (tmp_path / "evil.yaml").exists()
+
+
+async def test_every_page_opens_in_both_languages_for_each_role(house: ConsoleHouse) -> None:
+    from gateway.console.plan import VIEWS
+
+    await house.core.db.write(_long_session)
+    paths = [v for v in VIEWS if "{" not in v.path]
+    for role, language in (("viewer", "en"), ("admin", "zh")):
+        async with house.visit(role, language) as visit:
+            for view in paths:
+                async with visit.client.get(f"/console{view.path}") as response:
+                    allowed = role == "admin" or view.role == "viewer"
+                    assert response.status == (200 if allowed else 403), view.path
+                    page = await response.text()
+                assert ('<html lang="zh-CN">' in page) is (language == "zh")
+
+
+async def test_a_log_line_is_found_without_its_secrets(house: ConsoleHouse) -> None:
+    import logging
+
+    logging.getLogger("gateway.test").warning("lookout", extra={"note": f"key {SECRET} went by"})
+    async with house.visit("viewer") as visit:
+        page = await visit.see("/search?words=lookout")
+        assert "went by" in page
+        assert SECRET not in page
+        assert "went by" not in await visit.see("/search?words=lookout+absent")
+
+
+async def test_an_ended_login_is_out_at_the_next_click(house: ConsoleHouse) -> None:
+    async with house.visit("viewer") as vera, house.visit("admin") as admin:
+        async with house.program("admin") as client, client.get("/api/v1/access") as response:
+            held = (await response.json())["logins"]
+        (mine,) = [one["id"] for one in held if one["owner"] == "token:vera"]
+        assert "The log-in of token:vera is over" in await admin.do(f"/access/{mine}/end")
+        async with vera.client.get("/console", allow_redirects=False) as response:
+            assert response.status == 303
+
+
+async def test_an_open_page_is_told_of_what_changes_and_let_go_when_the_process_stops(
+    house: ConsoleHouse,
+) -> None:
+    async with house.visit("operator") as visit, visit.client.get("/console/events") as response:
+        assert response.content_type == "text/event-stream"
+        first = await _state(response)
+        assert first["halted"] is False
+        await visit.do("/halt", reason="a test")
+        while not (await _state(response))["halted"]:
+            pass
+        await house.door.stop()
+        assert b"data:" not in await response.content.read(), "the stream ends"
+
+
+async def _state(response: Any) -> dict[str, Any]:
+    while not (line := await response.content.readline()).startswith(b"data: "):
+        assert line
+    state: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
+    return state
