@@ -143,13 +143,13 @@ def _fate(view: View, row: Row) -> Fate:
     if seq < standing.cut and seq not in standing.undone and not row.meta.get("hidden"):
         kept = view.summary is not None and seq in view.summary.words
         return "kept" if kept else "summarised"
-    fates: tuple[tuple[Fate, bool], ...] = (
-        ("undone", seq in standing.undone),
-        ("hidden", bool(row.meta.get("hidden"))),
-        ("dropped", seq in standing.dropped),
-        ("cleared", seq in standing.cleared),
-        ("folded", seq in standing.folded),
-        ("clipped", seq in standing.clipped),
-    )
-    found: Fate = next((fate for fate, holds in fates if holds), "whole")
-    return found
+    fates: dict[Fate, bool] = {
+        "undone": seq in standing.undone,
+        "hidden": bool(row.meta.get("hidden")),
+        "dropped": seq in standing.dropped,
+        "cleared": seq in standing.cleared,
+        "folded": seq in standing.folded,
+        "clipped": seq in standing.clipped,
+    }
+    held: list[Fate] = [fate for fate, holds in fates.items() if holds]
+    return held[0] if held else "whole"
