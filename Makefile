@@ -1,6 +1,7 @@
 # Two commands do everything on a machine with git, make and Python 3.11 or newer: make demo, make test.
 
 VENV := .venv
+CRYPTO := .venv-crypto
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -13,7 +14,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow check format docs bench bench-backtest bench-context bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-context bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -42,6 +43,16 @@ test: $(VENV)/.installed-dev  ## all tests but the slow ones
 
 test-slow: $(VENV)/.installed-dev  ## kills, races, full property profiles, browser walks
 	$(PYTEST) -m slow -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+# ccxt and what it brings would change the other tests' environment, so it has one of its own.
+$(CRYPTO)/.installed: pyproject.toml | $(BIN)/python
+	@echo "installing into $(CRYPTO), with ccxt …"
+	@$(BIN)/python -m venv $(CRYPTO)
+	@$(CRYPTO)/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[crypto]' pytest pytest-asyncio pytest-timeout
+	@touch $@
+
+test-crypto: $(CRYPTO)/.installed  ## the source of coins, with ccxt, in an environment of its own
+	$(CRYPTO)/bin/python -m pytest tests/unit/agent_core/test_sources_ccxt.py $(PYTEST_ARGS)
 
 check: $(VENV)/.installed-dev  ## lint, format, types, layers, wheel
 	$(BIN)/ruff check .
@@ -79,5 +90,5 @@ docs: $(VENV)/.installed-dev  ## write the README's table of tools anew
 	@$(BIN)/python -m tests.tool_table
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CRYPTO) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(SOURCES) tests -name __pycache__ -prune -exec rm -rf {} +

@@ -15,6 +15,7 @@ from agent_core.ports import Clock
 
 ADJUSTED = "adjusted by akshare for splits and dividends as known today (qfq)"
 LOT = 100  # shares: mainland volumes come in lots
+TIMEOUT_S = 15.0  # mainland: akshare sets none of its own there; Hong Kong's is 15 seconds in akshare
 _FIRST, _LAST = "19900101", "20991231"
 
 
@@ -44,10 +45,18 @@ class AkshareSource:
         }
         asked: dict[str, Any] = {"period": "daily", "adjust": "qfq", **days}
         if exchange == "HK":
-            frame = akshare.stock_hk_hist(symbol=f"{int(number):05d}", **asked)
+            frame = _hong_kong(akshare, symbol=f"{int(number):05d}", **asked)
         else:
-            frame = akshare.stock_zh_a_hist(symbol=number, **asked)
+            frame = akshare.stock_zh_a_hist(symbol=number, timeout=TIMEOUT_S, **asked)
         return bars_of(symbol, [] if frame is None else frame.to_dict("records"))
+
+
+def _hong_kong(akshare: Any, **asked: Any) -> Any:
+    """As akshare does, which reads the rows of an answer without any (`"data": null`) for an unknown symbol."""
+    try:
+        return akshare.stock_hk_hist(**asked)
+    except TypeError:
+        return None
 
 
 def bars_of(symbol: str, rows: list[dict[str, Any]]) -> Bars:

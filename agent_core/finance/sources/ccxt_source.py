@@ -86,6 +86,8 @@ class CcxtSource:
         try:
             for _ in range(PAGES):
                 page = client.fetch_ohlcv(market, "1d", since=since, limit=PAGE)
+                if not page and not client.is_json_encoded_object(client.last_http_response):
+                    raise down(self.name, "it answered no JSON")  # which ccxt takes for no days
                 rows += [row for row in page if not rows or row[0] > rows[-1][0]]
                 since = (int(rows[-1][0]) if rows else since + PAGE * _DAY_MS) + _DAY_MS
                 if since > _milliseconds(last) or (rows and not page):

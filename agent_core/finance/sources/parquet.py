@@ -1,4 +1,4 @@
-"""Parquet files as rows of text. Needs pyarrow, which no extra brings: it is large, and CSV does as well."""
+"""Parquet files as rows of text, through pyarrow (extra `parquet`): it is large, and CSV does as well."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,7 +11,7 @@ def rows(path: Path) -> tuple[list[str], list[Sequence[str]]]:
     try:
         from pyarrow import ArrowInvalid, parquet  # pyright: ignore[reportMissingImports]
     except ModuleNotFoundError as error:
-        cure = "pip install pyarrow, or write the prices as CSV"
+        cure = "pip install 'swarmgate[parquet]', or write the prices as CSV"
         raise NoData(f"{path.name} needs the package pyarrow", "folder", cure) from error
     try:
         table = parquet.read_table(path)

@@ -2,6 +2,7 @@
 
 import datetime as dt
 import gzip
+import sys
 from pathlib import Path
 
 import pytest
@@ -169,18 +170,37 @@ async def test_what_is_not_there_is_said(tmp_path: Path) -> None:
     assert FolderSource(tmp_path / "elsewhere").symbols == ()
 
 
-async def test_parquet_needs_its_package_and_says_so(tmp_path: Path) -> None:
-    """pyarrow comes with no extra: where it is installed the file is read, else its name is told."""
-    path = tmp_path / "X.parquet"
-    try:
-        import pyarrow as pa
-        from pyarrow import parquet
-    except ModuleNotFoundError:
-        path.write_bytes(b"PAR1")
-        with pytest.raises(NoData, match=r"needs the package pyarrow.*or write the prices as CSV"):
-            await whole(tmp_path, "X")
-        return
+async def test_a_parquet_file_is_read_like_a_table_of_text(tmp_path: Path) -> None:
+    """Days as dates and as times, whole numbers as such, in any order of columns, with what stands beside."""
+    import pyarrow as pa
+    from pyarrow import parquet
+
     days = [DAY("2024-01-02"), DAY("2024-01-03")]
     columns = {"date": days, "open": [10.0, 11.0], "high": [12.0, 13.0], "low": [9.0, 10.0]}
-    parquet.write_table(pa.table({**columns, "close": [11.0, 12.0], "volume": [100, 200]}), path)
-    assert list((await whole(tmp_path, "X")).close) == [11, 12]
+    table = pa.table({"volume": [100, 200], **columns, "close": [11.0, 12.25]})
+    parquet.write_table(table, tmp_path / "X.parquet")
+    times = pa.array([dt.datetime.combine(day, dt.time()) for day in days], pa.timestamp("ns"))
+    parquet.write_table(table.set_column(1, "date", times), tmp_path / "Y.parquet")
+    (tmp_path / "splits.csv").write_text("symbol,date,ratio\nX,2024-01-03,2\n")
+    for symbol in ("X", "Y"):
+        bars = await whole(tmp_path, symbol)
+        assert (list(bars.close), list(bars.volume)) == ([11, 12.25], [100, 200])
+        assert bars.dates == tuple(days)
+    assert (await whole(tmp_path, "X")).splits == (Split(DAY("2024-01-03"), 2),)
+    assert FolderSource(tmp_path).symbols == ("X", "Y")
+
+
+async def test_a_parquet_file_that_is_none_is_told_with_its_name(tmp_path: Path) -> None:
+    (tmp_path / "X.parquet").write_bytes(b"PAR1, or so it says")
+    with pytest.raises(NoData, match=r"X\.parquet.*no Parquet file"):
+        await whole(tmp_path, "X")
+
+
+async def test_parquet_needs_its_package_and_says_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where pyarrow is not installed, the extra that brings it is named, and what does without."""
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    (tmp_path / "X.parquet").write_bytes(b"PAR1")
+    with pytest.raises(NoData, match=r"pip install 'swarmgate\[parquet\]', or write .* as CSV"):
+        await whole(tmp_path, "X")

@@ -1,16 +1,15 @@
 """The vendors' own clients against loopback servers that speak as the vendors do, and what is made of their answers.
 
-The clients bring pandas, so what imports them is slow. akshare is too large to be installed for tests, and ccxt pins
-versions that other packages cannot have: of them it is tested what is made of their records, and ccxt itself where it
-is installed.
+The clients bring pandas, so what imports them is slow. ccxt changes how every other client looks up names (it brings
+aiodns), so it has an environment of its own (`make test-crypto`); what is made of its rows is tested here.
 """
 
 import asyncio
 import datetime as dt
 import json
+import sys
 import zlib
 from collections.abc import Callable
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +23,7 @@ from agent_core.finance.sources.baostock_source import BaostockSource
 from agent_core.finance.sources.ccxt_source import CcxtSource
 from agent_core.finance.sources.source import NoData, SourceDown
 from agent_core.finance.sources.yahoo import YahooSource, bars_of
-from tests.vendors import DAY, Vendor, Watch
+from tests.vendors import DAY, Vendor, Watch, html
 
 # --- Yahoo Finance -----------------------------------------------------------------------------------------------
 
@@ -436,19 +435,67 @@ def test_akshares_records_become_bars_with_volumes_in_shares() -> None:
         akshare_source.bars_of("600519.SH", [{"日期": "2024-01-02"}])
 
 
-async def test_a_client_that_is_not_installed_is_named_with_its_extra() -> None:
+def kline(query: dict[str, str]) -> dict[str, Any]:
+    """push2his.eastmoney.com api/qt/stock/kline/get: a text a day; no data for what it does not know."""
+    rows = {
+        "1.600519": ["2024-01-02,1715.00,1685.01,1718.19,1678.10,32156,5440082500.00,2.32,-2.37,-40.99,0.26"],
+        "116.00700": [
+            "2023-12-29,290.0,293.6,294.4,289.6,9000000,2.6e9,1.66,1.31,3.8,0.1",
+            "2024-01-02,292.0,287.0,293.0,286.4,11000000,3.1e9,2.25,-2.25,-6.6,0.12",
+        ],
+    }.get(query["secid"])  # fmt: skip
+    assert (query["klt"], query["fqt"]) == ("101", "1"), "days, adjusted (qfq)"
+    return {"rc": 0, "data": {"klines": rows} if rows else None}
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore")  # pandas' and akshare's own
+async def test_akshare_asks_for_mainland_and_hong_kong_shares(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Its own client over requests, every host of which is on loopback; what it does not know is no failure."""
+    import requests
+
+    path = "/push2his.eastmoney.com/api/qt/stock/kline/get"
+    async with Vendor({path: kline, path.replace("/push", "/33.push"): kline}) as vendor:
+        session = session_to(vendor.url)()
+        monkeypatch.setattr(
+            requests.Session, "get_adapter", lambda _, url: session.adapters["https://"]
+        )
+        source = AkshareSource(Watch())
+        kweichow = await source.bars("600519.SH", DAY("2024-01-01"), DAY("2024-01-31"))
+        tencent = await source.bars("0700.HK", DAY("2024-01-01"), DAY("2024-01-31"))
+        asked = [query for _, query, _ in vendor.asked]
+        for unknown in ("600000.SH", "0001.HK"):
+            with pytest.raises(NoData, match="check the symbol") as error:
+                await source.bars(unknown, None, None)
+            assert not isinstance(error.value, SourceDown)
+        vendor.pages[path] = html()
+        with pytest.raises(SourceDown):
+            await source.bars("600519.SH", None, None)
+    assert (kweichow.dates, list(kweichow.close)) == ((DAY("2024-01-02"),), [1685.01])
+    assert (list(kweichow.volume), kweichow.currency) == ([3_215_600], "CNY")
+    assert (tencent.dates, list(tencent.close)) == ((DAY("2024-01-02"),), [287.0])
+    assert (list(tencent.volume), tencent.currency) == ([11_000_000], "HKD")
+    assert (asked[0]["beg"], asked[0]["end"]) == ("20240101", "20240131")
+
+
+async def test_a_client_that_is_not_installed_is_named_with_its_extra(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for module in ("akshare", "ccxt"):
+        monkeypatch.setitem(sys.modules, module, None)
+
     async def ask(source: Any, symbol: str) -> str:
         with pytest.raises(NoData) as error:
             await source.bars(symbol, None, None)
         assert not isinstance(error.value, SourceDown)
         return error.value.cure
 
-    if find_spec("akshare") is None:
-        cure = await ask(AkshareSource(Watch()), "600519.SH")
-        assert cure == "pip install 'swarmgate[finance-cn]'"
-    if find_spec("ccxt") is None:
-        cure = await ask(CcxtSource(Watch()), "BTC-USD")
-        assert cure == "pip install 'swarmgate[crypto]'"
+    cure = await ask(AkshareSource(Watch()), "600519.SH")
+    assert cure == "pip install 'swarmgate[finance-cn]'"
+    cure = await ask(CcxtSource(Watch()), "BTC-USD")
+    assert cure == "pip install 'swarmgate[crypto]'"
     assert "another source" in await ask(AkshareSource(Watch()), "AAPL")
     assert "such as BTC-USD" in await ask(CcxtSource(Watch()), "AAPL")
 
@@ -484,36 +531,3 @@ def test_days_to_which_yahoo_gives_no_price_are_left_out() -> None:
     frame = DataFrame(columns | {"Volume": [5.0, 0.0, 6.0]}, index=days)
     bars = bars_of("X", frame, "USD")
     assert (bars.dates, list(bars.close)) == ((DAY("2024-03-05"), DAY("2024-03-07")), [10.0, 11.0])
-
-
-@pytest.mark.slow
-@pytest.mark.skipif(find_spec("ccxt") is None, reason="ccxt lives alone in its extra")
-async def test_ccxt_asks_the_exchange_for_daily_prices() -> None:
-    """Bitstamp: v2/markets lists pairs, v2/ohlc/btcusd gives days."""
-    markets = [
-        {"name": "BTC/USD", "market_symbol": "btcusd", "base_currency": "BTC", "base_decimals": 8,
-         "counter_currency": "USD", "counter_decimals": 0, "minimum_order_value": "10", "trading": "Enabled",
-         "market_type": "SPOT", "instant_order_counter_decimals": 2, "instant_and_market_orders": "Enabled",
-         "description": "Bitcoin / U.S. dollar"},
-    ]  # fmt: skip
-    day = {
-        "timestamp": str(MIDNIGHT // 1000),
-        "open": "66000",
-        "high": "68000",
-        "low": "65500",
-        "close": "66900",
-        "volume": "1800.5",
-    }
-    pages: dict[str, Any] = {
-        "/v2/markets/": markets,
-        "/v2/currencies/": [],
-        "/v2/ohlc/btcusd/": {"data": {"pair": "BTC/USD", "ohlc": [day]}},
-    }
-    async with Vendor(pages) as vendor:
-        source = CcxtSource(Watch(), base_url=vendor.url)
-        bars = await source.bars("BTC-USD", DAY("2024-03-07"), DAY("2024-03-07"))
-        listed = await source.listing()
-    assert (list(bars.close), bars.currency, bars.dates) == ([66_900], "USD", (DAY("2024-03-07"),))
-    assert [s.id for s in listed] == ["BTC-USD"]
-    with pytest.raises(NoData, match="there is no exchange 'nowhere'"):
-        await CcxtSource(Watch(), exchange="nowhere").bars("BTC-USD", None, None)
