@@ -4,7 +4,8 @@ JSON lines both ways. The client begins with {"op": "chat", "user", "session", "
 sends {"op": "say", "text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and
 {"id", "message": …}. {"op": "resend", "id"} instead sends a reply that was made ready again, and is
 answered by {"taken": …}; {"op": "decide", "id", "verdict", "who"} decides an approval, and is answered
-by {"done": …, "said": …}. Whoever can open the socket owns the process, so the socket's mode is the
+by {"done": …, "said": …}; {"op": "tasks"} has the background tasks agree with their rows, and is
+answered by {"looks": true}. Whoever can open the socket owns the process, so the socket's mode is the
 access control.
 """
 
@@ -38,6 +39,10 @@ async def _nobody(_number: int, _verdict: str, _who: str) -> tuple[bool, str]:
     return False, "nothing can be decided here"
 
 
+def _nothing() -> None:
+    return
+
+
 class ControlServer:
     """Serves the socket.
 
@@ -50,10 +55,12 @@ class ControlServer:
         terminal: TerminalChannel,
         resend: Callable[[int], Awaitable[bool]] = _never,
         decide: Decide = _nobody,
+        look: Callable[[], None] = _nothing,
     ) -> None:
         self._path = path
         self._resend = resend
         self._decide = decide
+        self._look = look
         self._terminal = terminal
         self._server: asyncio.Server | None = None
         self._clients: set[asyncio.Task[None]] = set()
@@ -124,6 +131,9 @@ class ControlServer:
                     int(asked["id"]), str(asked["verdict"]), str(asked["who"])
                 )
                 return {"done": done, "said": said}
+            case "tasks":
+                self._look()
+                return {"looks": True}
             case _:
                 return None
 

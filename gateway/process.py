@@ -62,7 +62,11 @@ async def _serve(
     platforms = platform_channels(settings, Wiring(core.db, core.commands, core.clock))
     front = front_of(core, settings, platforms, announce)
     control = ControlServer(
-        settings.data_dir / "control.sock", terminal, core.senders.take_up, core.desk.decide
+        settings.data_dir / "control.sock",
+        terminal,
+        core.senders.take_up,
+        core.desk.decide,
+        core.tasks.desk.look,
     )
     duties = duties_of(core, settings)
     await front.server.start()

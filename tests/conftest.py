@@ -1,9 +1,16 @@
-"""What every test has: no network but loopback. Which database a test of every change runs on."""
+"""What every test has: no network but loopback, and tools that answer as they say.
+
+Which database a test of every change runs on.
+"""
 
 import socket
+from collections.abc import Iterator
+from typing import Any
 
+import jsonschema
 import pytest
 
+from agent_core.tools.spec import ToolContext, ToolOutput, ToolSpec
 from tests.databases import (  # noqa: F401 - fixtures
     database_url,
     db,
@@ -44,3 +51,22 @@ def loopback_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(socket.socket, "connect", guarded)
     monkeypatch.setattr(socket.socket, "connect_ex", guarded_ex)
     return
+
+
+@pytest.fixture(autouse=True)
+def answers_as_stated(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Whatever a test has a tool answer, the answer has the shape that the tool's spec states (TGV-1, MCP-2)."""
+    call, wrong = ToolSpec.call, list[str]()
+
+    async def checked(self: ToolSpec, ctx: ToolContext, args: dict[str, Any]) -> ToolOutput:
+        output = await call(self, ctx, args)
+        if self.output_schema is not None:
+            try:
+                jsonschema.validate(self.structured(output), self.output_schema)
+            except (ValueError, jsonschema.ValidationError) as error:
+                wrong.append(f"{self.name}: {str(error)[:400]}")
+        return output
+
+    monkeypatch.setattr(ToolSpec, "call", checked)
+    yield
+    assert wrong == [], "a tool answered in another shape than it states"

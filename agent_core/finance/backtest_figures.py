@@ -5,6 +5,8 @@
 - Sortino: the same mean over the root of the mean of min(return − rate, 0)², × √periods.
 - Volatility: sample deviation of the returns × √periods.
 - ARR: compound yearly growth over days / 365.25; Calmar: ARR / maximum drawdown. Neither is told below 360 days.
+- The row of a published table (TradingAgents, arXiv 2412.20138, Table 1): CR is the total return; what it calls ARR is
+  exp(CR) − 1, whatever the length of the window, and no yearly figure; SR as above; MDD. None where nothing was traded.
 - Win rate, profit factor (profits / losses) and the like are of closed trades, after fees and with dividends.
 - Exposure: the share of closes at which anything is held. Turnover: value traded / mean equity / years.
 """
@@ -43,6 +45,16 @@ class Curve:
     sortino: float | None
     drawdown: Drawdown
     calmar: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class PublishedRow:
+    """CR, ARR and MDD in percent, and SR, as TradingAgents' Table 1 computes them; None where nothing was traded."""
+
+    cr_pct: float | None = None
+    arr_pct: float | None = None
+    sr: float | None = None
+    mdd_pct: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -138,6 +150,15 @@ def _ratio(
     excess = [r - rate for r in returns]
     spread = deviation(excess)
     return None if spread < 1e-12 else sum(excess) / len(excess) / spread * math.sqrt(periods)
+
+
+def published_row(found: Figures) -> PublishedRow:
+    """What Table 1 says of a run."""
+    if not (found.deals.closed or found.deals.open):
+        return PublishedRow()
+    total = found.curve.total_return_pct
+    arr = math.expm1(total / 100) * 100
+    return PublishedRow(total, arr, found.curve.sharpe, found.curve.drawdown.pct)
 
 
 def deals(trades: Sequence[Trade]) -> Deals:

@@ -11,7 +11,7 @@ from agent_core.finance.alert_rules import Rule
 from agent_core.finance.alert_words import BadRule
 from agent_core.finance.sources.chain import Sources
 from agent_core.symbols import Symbol
-from agent_core.tools import series
+from agent_core.tools import answers_other, series
 from agent_core.tools.series import STALE, Series, dump, joined
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -67,6 +67,7 @@ def alert_tools(sources: Sources, book: Alerts | None) -> list[ToolSpec]:
         idempotent=False,
         effect="write",
         credibility=CREDIBILITY,
+        output=answers_other.Alerts,
     )
     async def alert(
         ctx: ToolContext,

@@ -2,13 +2,13 @@
 
 import csv
 import io
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict
 
 from agent_core.finance.backtest_account import Trade
-from agent_core.finance.backtest_figures import Curve, Figures
+from agent_core.finance.backtest_figures import Curve, Figures, published_row
 from agent_core.finance.backtest_job import Outcome, Request
 from agent_core.finance.bars import Interval
 from agent_core.finance.equity_chart import EquityRequest, Titles
@@ -47,6 +47,7 @@ class Answer(BaseModel):
     result: dict[str, Any]
     benchmark: dict[str, Any]
     excess_return_pct: float | None
+    published_row: dict[str, float | None]
     in_sample: dict[str, Any] | None
     out_of_sample: dict[str, Any] | None
     last_trades: list[dict[str, Any]]
@@ -108,6 +109,9 @@ def fields(ctx: ToolContext, trial: Trial, files: list[str], *, kept: bool) -> d
         },
         "benchmark": {"hold": trial.held, **_curve(found.benchmark)},
         "excess_return_pct": percent(found.excess_pct),
+        "published_row": {
+            name: percent(value) for name, value in asdict(published_row(found)).items()
+        },
         "in_sample": parts[0] if parts else None,
         "out_of_sample": parts[1] if parts else None,
         "last_trades": [_trade(trade) for trade in outcome.run.trades[-SHOWN_TRADES:]],

@@ -7,6 +7,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
+from agent_core.tools import answers_other
 from agent_core.tools.document_parts import Document
 from agent_core.tools.document_text import read
 from agent_core.tools.reading import read_apart
@@ -44,7 +45,12 @@ class SentFiles(Protocol):
 def document_tools(files: SentFiles | None) -> list[ToolSpec]:
     """`read_document`."""
 
-    @tool(title={"en": "Read document", "zh": "阅读文档"}, timeout=60, credibility="mixed")
+    @tool(
+        title={"en": "Read document", "zh": "阅读文档"},
+        timeout=60,
+        credibility="mixed",
+        output=answers_other.Document,
+    )
     async def read_document(
         ctx: ToolContext,
         name: str = "",

@@ -12,6 +12,7 @@ from typing import Annotated, Literal, Protocol
 from pydantic import Field
 
 from agent_core import text
+from agent_core.tools import answers_other
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 Source = Literal["chats", "archive", "all"]
@@ -64,7 +65,13 @@ class History(Protocol):
 def history_tools(history: History | None = None) -> list[ToolSpec]:
     """`query_history`; without a history it says that there is none."""
 
-    @tool(title={"en": "Past conversations", "zh": "历史对话"}, timeout=20, credibility="mixed")
+    @tool(
+        title={"en": "Past conversations", "zh": "历史对话"},
+        timeout=20,
+        credibility="mixed",
+        output=answers_other.Found,
+        in_words=True,
+    )
     async def query_history(
         ctx: ToolContext,
         query: Annotated[str, Field(min_length=1, max_length=1_000)],
@@ -88,9 +95,14 @@ def history_tools(history: History | None = None) -> list[ToolSpec]:
         )
         if not found:
             nothing = NOTHING.format(where=_WHERE[source], query=text.clip(query, 80))
-            return ToolOutput(nothing, summary=_summary(ctx.language, 0))
+            none = {"found": [], "note": nothing}
+            return ToolOutput(nothing, summary=_summary(ctx.language, 0), fields=none)
         lines = [_HEAD, *(_told(row) for row in found)]
-        return ToolOutput("\n\n".join(lines), summary=_summary(ctx.language, len(found)))
+        return ToolOutput(
+            "\n\n".join(lines),
+            summary=_summary(ctx.language, len(found)),
+            fields={"found": [_fields(row) for row in found], "note": _HEAD},
+        )
 
     return [query_history]
 
@@ -107,6 +119,19 @@ def _told(row: PastRow) -> str:
     ]
     head = " · ".join(mark for mark in marks if mark)
     return f"[{head}]\n{text.clip(row.text.strip(), ROW_CHARS)}"
+
+
+def _fields(row: PastRow) -> dict[str, object]:
+    return {
+        "ref": row.ref,
+        "at": row.at.isoformat(timespec="minutes"),
+        "session": row.session[:7],
+        "title": text.clip(text.one_line(row.title), TITLE_CHARS),
+        "here": row.here,
+        "role": row.role,
+        "archived": row.archived,
+        "text": text.clip(row.text.strip(), ROW_CHARS),
+    }
 
 
 def _summary(language: str, count: int) -> str:

@@ -15,7 +15,7 @@ from pydantic import Field
 from agent_core.approvals import Rule
 from agent_core.finance.orders import Checked, Desk, OrderRefused, Permit
 from agent_core.finance.sources.chain import Sources
-from agent_core.tools import series
+from agent_core.tools import answers_other, series
 from agent_core.tools.orders_notes import told
 from agent_core.tools.orders_words import Language, cancel_text, line_of, preview_text
 from agent_core.tools.series import dump, price, units
@@ -72,6 +72,7 @@ def _place_order(desk: Desk | None, sources: Sources | None) -> ToolSpec:
         effect="trade",
         lead_only=True,
         preview=show_place,
+        output=answers_other.Ordered,
     )
     async def place_order(
         ctx: ToolContext,
@@ -129,6 +130,7 @@ def _cancel_order(desk: Desk | None) -> ToolSpec:
         effect="trade",
         lead_only=True,
         preview=show_cancel,
+        output=answers_other.Ordered,
     )
     async def cancel_order(ctx: ToolContext, order_id: Annotated[int, Field(ge=1)]) -> ToolOutput:
         """Cancel an open order, after a person's yes by button.

@@ -5,6 +5,7 @@ from typing import Annotated, Literal, Protocol
 
 from pydantic import Field
 
+from agent_core.tools import answers_other
 from agent_core.tools.series import dump
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
@@ -38,6 +39,7 @@ def remind_tools(kept: Reminders | None) -> list[ToolSpec]:
         idempotent=False,
         effect="write",
         credibility=CREDIBILITY,
+        output=answers_other.Reminded,
     )
     async def remind(
         ctx: ToolContext,

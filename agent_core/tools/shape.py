@@ -39,7 +39,7 @@ class Shape:
 
     @cached_property
     def output_schema(self) -> dict[str, object] | None:
-        """The JSON Schema of the answer, None where it is no JSON."""
+        """The JSON Schema of the answer as fields; None where nothing is stated."""
         if self._output is None:
             return None
         return _clean(self._output.model_json_schema(), nulls=True)

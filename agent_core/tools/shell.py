@@ -11,6 +11,7 @@ from typing import Annotated
 from pydantic import Field
 
 from agent_core.approvals import Rule
+from agent_core.tools import answers_other
 from agent_core.tools.sandbox import Outcome, Sandbox
 from agent_core.tools.series import dump
 from agent_core.tools.spec import Preview, ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -68,6 +69,7 @@ def shell_tools(rooms: Rooms | None, shell: Shell | None) -> list[ToolSpec]:
         rules=(Rule(NAME, remember="never"),),
         lead_only=True,
         preview=preview,
+        output=answers_other.Ran,
     )
     async def exec_command(
         ctx: ToolContext,

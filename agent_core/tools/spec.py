@@ -17,12 +17,13 @@ with one line that says what, and how to mend it.
 
 import datetime as dt
 import inspect
+import json
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from pydantic import BaseModel, ValidationError
+from pydantic import BaseModel, ConfigDict, ValidationError
 
 from agent_core.approvals import Rule
 from agent_core.errors import SwarmgateError
@@ -56,13 +57,23 @@ class ToolOutput:
     """What a tool returns: text for the model (JSON where it has fields), one line for the person, files.
 
     A file that is stored already is named by its ArtifactRef. `meta` (JSON) is kept beside the
-    result for the runtime and never shown to a model.
+    result for the runtime and never shown to a model. `fields`: the answer as another program reads
+    it, where `content` is words and the tool has more to state than these.
     """
 
     content: str
     summary: str = ""
     artifacts: tuple[Artifact | ArtifactRef, ...] = ()
     meta: dict[str, Any] = field(default_factory=dict)
+    fields: dict[str, Any] | None = None
+
+
+class Words(BaseModel):
+    """The answer of a tool that speaks in words."""
+
+    model_config = ConfigDict(defer_build=True)  # for its schema alone
+
+    text: str
 
 
 class Progress(Protocol):
@@ -143,7 +154,8 @@ class ToolSpec:
     after a crash, others are answered "outcome unknown"; a `deterministic` one runs once in a turn
     for equal arguments (DOM-7); a `background` one answers with a task id at once where background
     tasks are kept, and runs on its own (BGT-1); `timeout` is in seconds, and math.inf means that
-    the tool keeps a deadline of its own; `shape` has the schemas of arguments and answer.
+    the tool keeps a deadline of its own; `shape` has the schemas of arguments and answer. An answer is
+    JSON, or, of a tool that speaks `in_words`, text, beside which it may state fields.
 
     `rules` of consent are the tool's own and hold beside those of every preset. A `lead_only` tool is never run for a
     sub-agent (TGV-9). `preview` shows a person what a call would do before they are asked; it changes nothing, takes
@@ -163,6 +175,7 @@ class ToolSpec:
     background: bool = False
     effect: Effect = "none"
     credibility: Credibility = "objective fact"
+    in_words: bool = False
     rules: tuple[Rule, ...] = ()
     lead_only: bool = False
     preview: Callable[..., Awaitable[Preview]] | None = field(default=None, repr=False)
@@ -179,7 +192,7 @@ class ToolSpec:
 
     @property
     def output_schema(self) -> dict[str, object] | None:
-        """The JSON Schema of the answer, None where it is no JSON."""
+        """The JSON Schema of what `structured` makes of an answer; None for tools of others that state nothing."""
         return self.shape.output_schema
 
     @property
@@ -195,6 +208,15 @@ class ToolSpec:
     def display(self, language: str) -> str:
         """The tool's name for people."""
         return self.title.get(language) or self.title.get("en") or self.name
+
+    def structured(self, output: ToolOutput) -> dict[str, Any] | None:
+        """The answer as fields, as `output_schema` says; None without one."""
+        if self.output_schema is None:
+            return None
+        if not self.in_words:
+            found: dict[str, Any] = json.loads(output.content)
+            return found
+        return {"text": output.content} if output.fields is None else output.fields
 
     def check(self, args: dict[str, Any]) -> BaseModel:
         """The arguments, validated. Raises ToolFailure for those that do not fit."""
@@ -239,12 +261,17 @@ def tool(
     background: bool = False,
     effect: Effect = "none",
     credibility: Credibility = "objective fact",
-    output: type[BaseModel] | None = None,
+    output: type[BaseModel] = Words,
+    in_words: bool = False,
     rules: tuple[Rule, ...] = (),
     lead_only: bool = False,
     preview: Callable[..., Awaitable[Preview]] | None = None,
 ) -> Callable[[Callable[..., Awaitable[ToolOutput]]], ToolSpec]:
-    """Turn an async function into a ToolSpec; see the module's docstring."""
+    """Turn an async function into a ToolSpec; see the module's docstring.
+
+    `output` is the shape of the JSON that it answers with; without one it speaks in words. `in_words`: it does, and
+    states the fields of `output` beside them.
+    """
 
     def build(function: Callable[..., Awaitable[ToolOutput]]) -> ToolSpec:
         name = getattr(function, "__name__", "tool")
@@ -263,6 +290,7 @@ def tool(
             background=background,
             effect=effect,
             credibility=credibility,
+            in_words=in_words or output is Words,
             rules=rules,
             lead_only=lead_only,
             preview=preview,

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 from agent_core.tasks import ACTIVE, Task, Tasks
+from agent_core.tools import answers_other
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
 
 CHECK = "check_background_tasks"
@@ -15,7 +16,12 @@ UNKNOWN = "There is no task {id!r} of this conversation. Call it with action=lis
 def task_tools() -> list[ToolSpec]:
     """`check_background_tasks`."""
 
-    @tool(title={"en": "Background tasks", "zh": "后台任务"}, timeout=20, credibility="mixed")
+    @tool(
+        title={"en": "Background tasks", "zh": "后台任务"},
+        timeout=20,
+        credibility="mixed",
+        output=answers_other.Tasks,
+    )
     async def check_background_tasks(
         ctx: ToolContext,
         action: Literal["list", "result", "cancel"] = "list",

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from agent_core.tools import decode, document_text
+from agent_core.tools import answers_other, decode, document_text
 from agent_core.tools.reading import read_apart
 from agent_core.tools.series import dump
 from agent_core.tools.spec import ToolContext, ToolFailure, ToolOutput, ToolSpec, tool
@@ -31,7 +31,12 @@ def web_tools(guard: Guard, search: Search | None) -> list[ToolSpec]:
 
 
 def _web_fetch(guard: Guard) -> ToolSpec:
-    @tool(title={"en": "Web page", "zh": "网页"}, timeout=60, credibility="mixed")
+    @tool(
+        title={"en": "Web page", "zh": "网页"},
+        timeout=60,
+        credibility="mixed",
+        output=answers_other.Page,
+    )
     async def web_fetch(
         ctx: ToolContext,
         url: str,
@@ -109,7 +114,12 @@ def _note(came: Fetched, page: Page, end: int, left: int) -> str:
 
 
 def _web_search(search: Search | None) -> ToolSpec:
-    @tool(title={"en": "Web search", "zh": "网络搜索"}, timeout=40, credibility="mixed")
+    @tool(
+        title={"en": "Web search", "zh": "网络搜索"},
+        timeout=40,
+        credibility="mixed",
+        output=answers_other.Results,
+    )
     async def web_search(
         ctx: ToolContext,
         query: Annotated[str, Field(min_length=2, max_length=400)],

@@ -10,7 +10,7 @@ from typing import Annotated, Protocol
 
 from pydantic import Field
 
-from agent_core.tools import decode
+from agent_core.tools import answers_other, decode
 from agent_core.tools.series import dump
 from agent_core.tools.spec import (
     Artifact,
@@ -59,7 +59,12 @@ async def opened(rooms: Rooms | None, ctx: ToolContext) -> Room:
 
 
 def _read_file(rooms: Rooms | None) -> ToolSpec:
-    @tool(title={"en": "Read file", "zh": "读取文件"}, timeout=30, credibility="mixed")
+    @tool(
+        title={"en": "Read file", "zh": "读取文件"},
+        timeout=30,
+        credibility="mixed",
+        output=answers_other.File,
+    )
     async def read_file(
         ctx: ToolContext,
         path: str,
@@ -114,6 +119,7 @@ def _write_file(rooms: Rooms | None) -> ToolSpec:
         effect="write",
         credibility="mixed",
         preview=preview,
+        output=answers_other.Written,
     )
     async def write_file(
         ctx: ToolContext,

@@ -19,6 +19,7 @@ from gateway.cli import (
     sessions,
     slack_manifest,
     symbols,
+    tasks,
     users,
 )
 from gateway.cli.options import Config, Json
@@ -41,6 +42,7 @@ app.add_typer(archive.app, name="archive")
 app.add_typer(memory.app, name="memory")
 app.add_typer(portfolio.app, name="portfolio")
 app.add_typer(symbols.app, name="symbols")
+app.add_typer(tasks.app, name="tasks")
 app.command("check")(check.check)
 app.command("init")(init.init)
 app.command("mcp")(mcp.mcp)

@@ -7,7 +7,6 @@ very call and to what was shown; a client that cannot ask gets a refusal (TGV-5)
 
 import asyncio
 import base64
-import json
 import logging
 import math
 from collections.abc import Sequence
@@ -178,8 +177,7 @@ def _result(spec: ToolSpec, output: ToolOutput) -> "types.CallToolResult":
         for file in output.artifacts
         if isinstance(file, Artifact) and len(file.data) <= FILE_BYTES
     ]
-    structured = json.loads(output.content) if spec.output_schema else None
-    return types.CallToolResult(content=blocks, structured_content=structured)
+    return types.CallToolResult(content=blocks, structured_content=spec.structured(output))
 
 
 def _file(file: Artifact) -> "types.ImageContent | types.EmbeddedResource":

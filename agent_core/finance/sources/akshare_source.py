@@ -15,7 +15,7 @@ from agent_core.ports import Clock
 
 ADJUSTED = "adjusted by akshare for splits and dividends as known today (qfq)"
 LOT = 100  # shares: mainland volumes come in lots
-TIMEOUT_S = 15.0  # mainland: akshare sets none of its own there; Hong Kong's is 15 seconds in akshare
+TIMEOUT_S = 15.0  # for the mainland, where akshare sets none of its own
 _FIRST, _LAST = "19900101", "20991231"
 
 

@@ -9,7 +9,14 @@ from typing import Any
 import pytest
 
 from agent_core.finance.backtest_account import Terms
-from agent_core.finance.backtest_figures import curve, deals, figures, hold
+from agent_core.finance.backtest_figures import (
+    PublishedRow,
+    curve,
+    deals,
+    figures,
+    hold,
+    published_row,
+)
 from agent_core.finance.backtest_job import Asked, Outcome, Request, compute
 from agent_core.finance.bars import Bars, Dividend
 from agent_core.finance.sources.bundled import BundledSource
@@ -215,8 +222,33 @@ async def test_the_published_macd_rule_on_bundled_prices(
         Request((Asked(whole, start),), rules, Terms(), (window,), warm_up, risk_free_pct=2.0)
     )
     found = done.figures.curve
+    row = published_row(done.figures)
+    assert (row.cr_pct, row.sr, row.mdd_pct) == pytest.approx(pinned, abs=0.001)
+    assert row.arr_pct == pytest.approx((math.e ** (row.cr_pct / 100) - 1) * 100)
+    assert found.annual_return_pct is None, "a quarter makes no year"
     got = found.total_return_pct, found.sharpe, found.drawdown.pct
     assert got == pytest.approx(pinned, abs=0.001)
     assert done.warm_up == (400 if warm_up else 0)
     history = whole.rows(start - done.warm_up, len(whole))
     assert got == pytest.approx(published(history, done.warm_up), rel=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("cr", "arr"),
+    [(-1.49, -1.48), (-5.23, -5.10), (7.78, 8.09), (0.0, 0.0)],
+)
+def test_the_published_tables_arr_is_the_exponential_of_its_cr(cr: float, arr: float) -> None:
+    """Table 1 of TradingAgents: MACD and holding on AAPL, holding on GOOGL; two decimals."""
+    bars = bars_of([100, 100, 100 + cr])
+    done = run(leg(bars, entry=[0]), terms=Terms(1000.0))
+    row = published_row(figures(done, hold([bars], done.dates, 1000), "day", 2.0))
+    assert row.cr_pct == pytest.approx(cr, abs=0.005)
+    assert row.arr_pct == pytest.approx(arr, abs=0.005)
+
+
+def test_a_run_without_a_trade_has_no_row() -> None:
+    """The table leaves it empty: MACD on AMZN."""
+    bars = bars_of([100, 101, 102])
+    done = run(leg(bars))
+    found = published_row(figures(done, hold([bars], done.dates, 1000), "day", 2.0))
+    assert found == PublishedRow()

@@ -12,6 +12,7 @@ from agent_core.finance.sources.chain import Sources
 from agent_core.tools.calendar import calendar_tools
 from agent_core.tools.chart import chart_tools
 from agent_core.tools.market import market_tools
+from agent_core.tools.spec import ToolSpec
 from gateway.mcp.tiers import TIERS
 from gateway.toolbox import toolbox
 from tests.unit.agent_core.made_prices import run
@@ -57,8 +58,22 @@ async def test_an_answer_has_the_shape_that_its_spec_states(
         jsonschema.validate(found | {"source": None}, spec.output_schema)
 
 
-def test_what_other_programs_may_call_says_what_it_answers_with() -> None:
-    """MCP-2: all but query_history, which answers in words."""
+IN_WORDS = {"ask_user", "compact", "load_context", "load_skill", "remember", "restore_archive"}
+
+
+def test_every_tool_says_what_it_answers_with() -> None:
+    """TGV-1, MCP-2. What speaks in words is what only a model reads, and query_history, which states fields beside."""
+    ours = {spec.name: spec for spec in toolbox()}
+    for spec in ours.values():
+        assert spec.output_schema is not None, spec.name
+        assert spec.output_schema["type"] == "object"
+        jsonschema.Draft202012Validator.check_schema(spec.output_schema)
+    plain = {name for name, spec in ours.items() if _plain(spec)}
+    assert plain == IN_WORDS
+    assert {name for name, spec in ours.items() if spec.in_words} == IN_WORDS | {"query_history"}
     offered = frozenset().union(*TIERS.values())
-    silent = {spec.name for spec in toolbox() if spec.name in offered and not spec.output_schema}
-    assert silent == {"query_history"}
+    assert not offered & IN_WORDS, "another program gets fields"
+
+
+def _plain(spec: ToolSpec) -> bool:
+    return set((spec.output_schema or {}).get("properties", {})) == {"text"}  # type: ignore[call-overload]

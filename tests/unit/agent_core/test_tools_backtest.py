@@ -5,6 +5,7 @@ import csv
 import datetime as dt
 import io
 import json
+import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -143,6 +144,12 @@ async def test_a_position_that_is_still_held_is_told_beside_the_trades() -> None
     done = await run(warmup=False, **PUBLISHED)
     found = json.loads(done.content)["result"]
     assert (found["trades"], found["open_trades"]) == (0, 1)
+    row = json.loads(done.content)["published_row"]
+    assert (row["cr_pct"], row["sr"], row["mdd_pct"]) == (
+        found["return_pct"], found["sharpe"], found["max_drawdown_pct"],
+    )  # fmt: skip
+    assert row["arr_pct"] == pytest.approx(math.expm1(row["cr_pct"] / 100) * 100, abs=0.011)
+    assert found["annual_return_pct"] is None
     assert done.summary.endswith("0 trades, 1 still open")
     done = await run(language="zh", warmup=False, **PUBLISHED)
     assert done.summary.endswith("0 笔交易，另有 1 笔未平仓")
