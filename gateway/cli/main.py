@@ -7,6 +7,7 @@ import typer
 from gateway.cli import (
     approvals,
     archive,
+    backup,
     check,
     discord_invite,
     init,
@@ -44,6 +45,8 @@ app.add_typer(portfolio.app, name="portfolio")
 app.add_typer(symbols.app, name="symbols")
 app.add_typer(tasks.app, name="tasks")
 app.command("check")(check.check)
+app.command("backup")(backup.backup)
+app.command("restore")(backup.restore)
 app.command("init")(init.init)
 app.command("mcp")(mcp.mcp)
 app.command("discord-invite")(discord_invite.discord_invite)
