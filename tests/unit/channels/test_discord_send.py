@@ -40,6 +40,14 @@ def texts(r: Rig, channel: str | None = None) -> list[str]:
     return [m.text for m in r.twin.replies(channel or r.twin.dm_channel("5"))]
 
 
+async def test_discord_is_told_to_fetch_no_link_of_an_answer() -> None:
+    """A preview is a request to whatever address an answer names, words of the chat in it perhaps."""
+    async with rig(receiving=False) as r:
+        await send(r, "see https://x.example/?q=secret")
+        (shown,) = r.twin.replies(r.twin.dm_channel("5"))
+        assert shown.body["flags"] & 4  # SUPPRESS_EMBEDS
+
+
 async def test_markdown_arrives_as_discord_reads_it_and_pings_nobody() -> None:
     async with rig(receiving=False) as r:
         receipt = await send(

@@ -32,6 +32,14 @@ async def test_markdown_arrives_as_entities() -> None:
         assert (receipt.ids, receipt.final) == ((str(shown.id),), 1)
 
 
+async def test_telegram_is_told_to_fetch_no_link_of_an_answer() -> None:
+    """A preview is a request to whatever address an answer names, words of the chat in it perhaps."""
+    async with rig(receiving=False) as r:
+        await send(r, "see https://x.example/?q=secret", MemoryReceipt())
+        (call,) = r.twin.matching("sendMessage")
+        assert "is_disabled" in str(call)
+
+
 async def test_a_long_code_block_is_split_once_and_a_resume_sends_nothing_again() -> None:
     async with rig(receiving=False) as r:
         code = "\n".join(f"line {i} = {'x' * 40}" for i in range(200))
