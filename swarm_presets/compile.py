@@ -5,6 +5,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from agent_core.runtime.guards import SAME_CALLS
 from agent_core.runtime.memories import MemoryRules, Scope
@@ -57,7 +58,8 @@ _MAY_SWITCH = frozenset({Status.EMPTY, Status.INVALID_OUTPUT, Status.TIMEOUT, St
 
 def compile_team(tree: Mapping) -> Team:
     """The team of a resolved preset in which no error was found. Prompt files are read here, once."""
-    preset = PresetFile.model_validate(plain(tree))
+    written = plain(tree)
+    preset = PresetFile.model_validate(written)
     aliases = {name: alias for name, alias in (preset.models or {}).items() if alias}
     models = Aliases(aliases)
     lead = _supervisor(preset.supervisor or SupervisorPart(), models, tree)
@@ -76,7 +78,7 @@ def compile_team(tree: Mapping) -> Team:
         for name, part in (preset.agents or {}).items()
         if part
     }
-    digest, source = _source(tree, [supervisor, *agents.values()])
+    digest, source = _source(written, [supervisor, *agents.values()])
     team = Team(
         name=preset.name,
         digest=digest,
@@ -297,14 +299,12 @@ def _prompt(tree: Mapping, *path: str) -> str:
     return prompts.read(file.span.source, file.text) if isinstance(file, Leaf) else ""
 
 
-def _source(tree: Mapping, workers: list[Agent]) -> tuple[str, str]:
+def _source(written: dict[str, Any], workers: list[Agent]) -> tuple[str, str]:
     """The sha256 of everything that decides how the team works, and that itself: the resolved source and each prompt.
 
     The order of keys is kept in the text, and counts for nothing in the digest.
     """
-    source = {
-        key: value for key, value in plain(tree).items() if key not in {"extends", "abstract"}
-    }
+    source = {key: value for key, value in written.items() if key not in {"extends", "abstract"}}
     whole = {"source": source, "prompts": {w.id: w.prompt for w in workers}}
     ordered = json.dumps(whole, ensure_ascii=False, sort_keys=True, separators=(",", ":"))
     text = json.dumps(whole, ensure_ascii=False, separators=(",", ":"))

@@ -18,6 +18,7 @@ from swarm_presets.problems import Problem, in_order
 from swarm_presets.references import Known
 from swarm_presets.resolve import Document, Documents
 from swarm_presets.unchanged import Made, Outside, Unchanged
+from swarm_presets.uncollected import uncollected
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,9 +80,15 @@ def load_folder(
     """
     where = [paths] if isinstance(paths, Path) else list(paths)
     reader = reader or Reader()
-    documents = Documents(reader.documents(where, shipped=shipped))
     known = Known(tools, models, acting, price, lead, redact, sources, skills, servers)
-    desk = _Desk(documents, known, Outside.of(known, schema_only=schema_only), reader.unchanged)
+    outside = Outside.of(known, schema_only=schema_only)
+    with uncollected():
+        documents = Documents(reader.documents(where, shipped=shipped))
+        return _loaded(_Desk(documents, known, outside, reader.unchanged))
+
+
+def _loaded(desk: "_Desk") -> PresetSet:
+    documents = desk.documents
     found: dict[str, list[Problem]] = {}
     teams: dict[str, Team] = {}
     trees: dict[str, Mapping] = {}
@@ -92,7 +99,7 @@ def load_folder(
             trees[document.name] = made.tree
             if made.team is not None:
                 teams[document.name] = made.team
-    reader.unchanged.over()
+    desk.unchanged.over()
     return PresetSet(
         teams=dict(sorted(teams.items())),
         problems=in_order(p for problems in found.values() for p in problems),

@@ -33,25 +33,24 @@ def policies(worker: Mapping) -> Iterator[tuple[Status, Mapping]]:
 
 def each(node: Node, pattern: str) -> Iterator[Entry]:
     """Every value at a path such as `agents.*.limits.usd`; `*` is any key or any item of a list."""
-    yield from _each(Entry(node.span, node), pattern.split("."))
+    found = [Entry(node.span, node)]
+    for step in pattern.split("."):
+        found = _below(found, step)
+    yield from found
 
 
-def _each(entry: Entry, steps: list[str]) -> Iterator[Entry]:
-    if not steps:
-        yield entry
-        return
-    head, rest = steps[0], steps[1:]
-    match entry.node:
-        case Mapping(entries) if head == ANY:
-            for inner in entries.values():
-                yield from _each(inner, rest)
-        case Mapping(entries) if head in entries:
-            yield from _each(entries[head], rest)
-        case Listing(items) if head == ANY:
-            for item in items:
-                yield from _each(Entry(item.span, item), rest)
-        case _:
-            return
+def _below(entries: list[Entry], step: str) -> list[Entry]:
+    """One step down from each of these, in order."""
+    found: list[Entry] = []
+    for _, node in entries:
+        if isinstance(node, Mapping):
+            if step == ANY:
+                found += node.entries.values()
+            elif step in node.entries:
+                found.append(node.entries[step])
+        elif step == ANY and isinstance(node, Listing):
+            found += [Entry(item.span, item) for item in node.items]
+    return found
 
 
 def words(node: Node, *patterns: str) -> Iterator[Leaf]:

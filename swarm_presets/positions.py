@@ -6,9 +6,9 @@ which is how the names of union branches drop out.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from importlib.resources.abc import Traversable
-from typing import Any
+from typing import Any, NamedTuple
 
 Path = tuple[str | int, ...]
 Scalar = str | int | float | bool | None
@@ -34,8 +34,7 @@ class Source:
         return self.lines[number - 1] if 0 < number <= len(self.lines) else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
+class Span(NamedTuple):
     """A place in a file. Lines and columns count from 1, in characters; `length` stays within the line."""
 
     source: Source
@@ -45,7 +44,7 @@ class Span:
 
     def sized(self, length: int) -> "Span":
         """The same place, marked with so many carets."""
-        return replace(self, length=max(1, length))
+        return self._replace(length=max(1, length))
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +64,7 @@ class Listing:
     span: Span
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
+class Entry(NamedTuple):
     """A key with its value."""
 
     key: Span
@@ -98,16 +96,19 @@ Node = Leaf | Listing | Mapping | Unknown
 
 def plain(node: Node) -> Any:
     """The tree as dicts, lists and scalars, without what is unknown."""
-    match node:
-        case Mapping(entries):
-            known = entries.items()
-            return {k: plain(e.node) for k, e in known if not isinstance(e.node, Unknown)}
-        case Listing(items):
-            return [plain(item) for item in items if not isinstance(item, Unknown)]
-        case Leaf(value):
-            return value
-        case Unknown():
-            return None
+    if isinstance(node, Leaf):
+        return node.value
+    if isinstance(node, Mapping):
+        found = {}
+        for key, (_, inner) in node.entries.items():
+            if isinstance(inner, Leaf):  # most of them, and a call costs more than they do
+                found[key] = inner.value
+            elif not isinstance(inner, Unknown):
+                found[key] = plain(inner)
+        return found
+    if isinstance(node, Listing):
+        return [plain(item) for item in node.items if not isinstance(item, Unknown)]
+    return None
 
 
 def _step(node: Node, step: str | int) -> tuple[Span, Node] | None:

@@ -1,6 +1,7 @@
 """Prompt files: beside the preset that names them, else among the shipped ones."""
 
 from collections.abc import Iterator
+from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from pathlib import Path, PurePosixPath
@@ -44,12 +45,20 @@ def _read(source: Source, name: str) -> str:
 def _folders(source: Source) -> Iterator[Traversable]:
     if source.folder is not None:
         yield source.folder
-    yield files("swarm_presets")
+    yield _package()
+
+
+@cache
+def _package() -> Traversable:
+    """Where the shipped prompts lie, without links on the way."""
+    found = files("swarm_presets")
+    return found.resolve() if isinstance(found, Path) else found
 
 
 def _check_place(folder: Traversable, found: Traversable) -> None:
     if isinstance(folder, Path) and isinstance(found, Path):
-        if not found.resolve().is_relative_to(folder.resolve()):
+        whole = folder if folder is _package() else folder.resolve()
+        if not found.resolve().is_relative_to(whole):
             raise ValueError("it is a link to a file outside the presets folder")
         if found.stat().st_size > _MAX_BYTES:
             raise ValueError(f"at most {MAX_PROMPT} characters")

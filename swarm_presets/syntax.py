@@ -9,7 +9,7 @@ import re
 import yaml
 from yaml.reader import ReaderError
 
-from swarm_presets.nodes import ALIAS, MAX_DEPTH, MAX_NODES, TOO_MUCH, compose
+from swarm_presets.nodes import ALIAS, MAX_DEPTH, MAX_NODES, TOO_MUCH, compose, slow
 from swarm_presets.positions import (
     Entry,
     Leaf,
@@ -37,6 +37,7 @@ _FLOAT = re.compile(
     r"(?:[-+]?(?:\.[0-9]+|[0-9]+(?:\.[0-9]*)?)(?:[eE][-+]?[0-9]+)?"
     r"|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN))\Z"
 )
+_SPECIAL = frozenset("0123456789+-.~nNtTfF")  # with what anything but text begins
 _TAGGED = re.compile(r"(?:&\S+\s+)?!")
 _PLAIN_TAGS = {"tag:yaml.org,2002:" + kind for kind in ("str", "seq", "map")}
 
@@ -60,17 +61,26 @@ def parse(text: str, source: Source) -> tuple[Mapping | None, list[Problem]]:
         found = _marked(error, source)
     except ReaderError as error:
         found = _unreadable(error, text, source)
-    except _GivenUpError as stop:
-        found = stop.problem
+    except _TooMuchError as stop:
+        return None, [_too_much(text, source, stop)]
     return None, [*reader.problems, found]
 
 
-class _GivenUpError(Exception):
-    """The document cannot be taken in."""
+class _TooMuchError(Exception):
+    """The document goes beyond the bounds at this place."""
 
-    def __init__(self, found: Problem) -> None:
-        super().__init__(found.message)
-        self.problem = found
+    def __init__(self, span: Span) -> None:
+        super().__init__(TOO_MUCH)
+        self.span = span
+
+
+def _too_much(text: str, source: Source, stop: _TooMuchError) -> Problem:
+    """The finding where the bounded composer finds it, which is at the node that was one too many."""
+    try:
+        slow(text)
+    except yaml.MarkedYAMLError as error:
+        return _marked(error, source)
+    return problem("SW001", TOO_MUCH, stop.span, _FLATTER)
 
 
 class _TreeReader:
@@ -79,6 +89,7 @@ class _TreeReader:
     def __init__(self, source: Source) -> None:
         self.problems: list[Problem] = []
         self._source = source
+        self._tags = any("!" in line for line in source.lines)
         self._left = MAX_NODES
 
     def anchored(self, marks: list[yaml.Mark]) -> None:
@@ -91,10 +102,10 @@ class _TreeReader:
 
     def node(self, node: yaml.Node, depth: int) -> Node:
         self._left -= 1
-        if depth > MAX_DEPTH or self._left < 0:
-            raise _GivenUpError(problem("SW001", TOO_MUCH, self._span(node), _FLATTER))
         span = self._span(node)
-        if self._tagged(node, span):
+        if depth >= MAX_DEPTH or self._left < 0:
+            raise _TooMuchError(span)
+        if (self._tags or node.tag not in _PLAIN_TAGS) and self._tagged(node, span):
             return Unknown(span)
         if isinstance(node, yaml.ScalarNode):
             return Leaf(_scalar(node), node.value, span)
@@ -105,6 +116,7 @@ class _TreeReader:
 
     def _mapping(self, node: yaml.MappingNode, whole: Span, depth: int) -> Mapping:
         entries: dict[str, Entry] = {}
+        self._left -= len(node.value)  # the keys
         for key, value in node.value:
             span = self._span(key)
             if isinstance(key, yaml.ScalarNode) and key.value == "<<" and not key.style:
@@ -132,9 +144,9 @@ class _TreeReader:
 
     def _span(self, node: yaml.Node) -> Span:
         start, end = node.start_mark, node.end_mark
-        line = self._source.line(start.line + 1)
-        stop = end.column if end.line == start.line else len(line.rstrip())
-        return Span(self._source, start.line + 1, start.column + 1, max(1, stop - start.column))
+        line, column = start.line, start.column
+        last = end.column if end.line == line else len(self._source.line(line + 1).rstrip())
+        return Span(self._source, line + 1, column + 1, max(1, last - column))
 
 
 def _scalar(node: yaml.ScalarNode) -> Scalar:
@@ -144,6 +156,8 @@ def _scalar(node: yaml.ScalarNode) -> Scalar:
 
 def _plain(text: str) -> Scalar:
     """What a scalar without quotes means."""
+    if text and text[0] not in _SPECIAL:
+        return text
     if _NULL.match(text):
         return None
     if _BOOL.match(text):
