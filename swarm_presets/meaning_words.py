@@ -5,13 +5,13 @@ from collections.abc import Iterator
 from functools import lru_cache
 
 from swarm_presets.parts import each, leaves, workers
+from swarm_presets.plain_schema import TYPES, is_plain
 from swarm_presets.positions import Leaf, Listing, Mapping, Node, Path, Unknown, at, find, plain
 from swarm_presets.problems import Problem, problem, suggest
 from swarm_presets.shape import missing
 
 KEPT = 256  # schemas of outputs whose faults are remembered
 BUILT_IN_RULES = ("diagnose", "view")  # agent_core/runtime/expect.py
-_TYPES = frozenset({"object", "array", "string", "number", "integer", "boolean", "null"})
 
 
 def word_meaning(tree: Mapping) -> Iterator[Problem]:
@@ -52,12 +52,15 @@ def _by_its_own_rules(schema: Mapping) -> Iterator[Problem]:
 def _breaches(text: str) -> tuple[Path, ...]:
     """Paths to what is no JSON Schema; remembered, since many presets inherit one, and the judge is slow.
 
-    The library is imported where a preset has a schema.
+    The library is imported where a preset has a schema that is not plain.
     """
+    schema = json.loads(text)
+    if is_plain(schema):
+        return ()
     from jsonschema import Draft202012Validator
 
     judge = Draft202012Validator(Draft202012Validator.META_SCHEMA)
-    return tuple(tuple(error.absolute_path) for error in judge.iter_errors(json.loads(text)))
+    return tuple(tuple(error.absolute_path) for error in judge.iter_errors(schema))
 
 
 def _json_schema(schema: Node) -> Iterator[Problem]:
@@ -65,8 +68,8 @@ def _json_schema(schema: Node) -> Iterator[Problem]:
     if not isinstance(schema, Mapping):
         return
     for leaf in leaves(schema.get("type")):
-        if leaf.text not in _TYPES:
-            cure = suggest(leaf.text, _TYPES, "remove it")
+        if leaf.text not in TYPES:
+            cure = suggest(leaf.text, TYPES, "remove it")
             yield problem("SW102", f"JSON has no type `{leaf.text}`", leaf.span, cure)
     properties = schema.get("properties")
     if isinstance(properties, Mapping):

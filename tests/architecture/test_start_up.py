@@ -18,6 +18,7 @@ HEAVY = {
     "fontTools",
     "genai_prices",
     "google.genai",
+    "jsonschema",
     "lxml",
     "matplotlib",
     "mcp",
