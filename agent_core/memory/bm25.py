@@ -10,6 +10,7 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from heapq import nlargest
+from itertools import chain
 from typing import NamedTuple
 
 from agent_core.storage.postings import (
@@ -29,6 +30,7 @@ from agent_core.storage.search import Group, Postings
 
 _PLACES = (1 << PLACE_BITS) - 1
 _NOWHERE: frozenset[int] = frozenset()
+_SLACK = 1e-9  # above what rounding takes from a sum
 _FLAG_BITS = MAX_AROUND.bit_length()  # below a row's flags
 _MOST_FLAGS = QUESTION | DATED | NAMED
 
@@ -102,8 +104,9 @@ def rank(
     hits = space.weightiest()
     if not hits:
         return []
-    graded = [space.grade(no, group, hits[no]) for no, group in load(hits.keys()).items()]
-    return [Ranked(*best) for best in nlargest(limit, space.scores(graded))]
+    loaded = load(hits.keys())
+    graded = [space.grade(no, loaded[no], hits[no]) for no in hits if no in loaded]
+    return [Ranked(*best) for best in space.best(graded, limit)]
 
 
 def rarity(having: float, of: int) -> float:
@@ -124,13 +127,27 @@ _Hits = list[tuple[int, int, int]]
 
 
 class _Graded(NamedTuple):
-    """A group's BM25: of its rows, of what is around each, and of the whole. `known` is `around` of the group."""
+    """A group's BM25: of its rows, of what is around each, and of the whole. `known` is `around` of the group.
+
+    `row` and `window` are the largest of each.
+    """
 
     no: int
     known: tuple[int, ...]
     rows: list[float]
     windows: list[float]
     session: float
+    row: float
+    window: float
+
+
+class _Scale(NamedTuple):
+    """By what the BM25 of each grain is multiplied; `reply`: that of the row before."""
+
+    row: float
+    window: float
+    session: float
+    reply: float
 
 
 class _Space:
@@ -150,27 +167,60 @@ class _Space:
         self.flat = weights.window_k1 * (1 - weights.window_b)
         self.steep = weights.window_k1 * weights.window_b / mean_window
 
-    def scores(self, graded: Sequence[_Graded]) -> Iterator[tuple[float, int, int]]:
-        """(score, group, place) of every row that has a word, or a neighbour that has one."""
-        weights, told = self.weights, self._told()
-        best_row = max((max(g.rows) for g in graded), default=0.0) or 1.0
-        row, reply = weights.row / best_row, weights.reply / best_row
-        window = _share(weights.window, (max(g.windows) for g in graded))
-        session = _share(weights.session, (g.session for g in graded))
+    def best(self, graded: Sequence[_Graded], limit: int) -> list[tuple[float, int, int]]:
+        """The `limit` best (score, group, place) of all rows, best first.
+
+        Groups go by what a row of theirs can reach; those that cannot reach the best any more are not looked at.
+        """
+        scale = self._scale(graded)
         named = self._having(self.asked.entities)
-        for group, known, rows, windows, whole in graded:
-            base, entities = session * whole, named.get(group, _NOWHERE)
-            asked, before = 0, 0.0  # whether the row before only asks, and what it has itself
-            for place, value in enumerate(windows):
-                flags, own = known[place], rows[place]
-                if value and not (flags & NAMED and self._left_out(group, place)):
-                    score = base + window * value + row * own + told[flags >> _FLAG_BITS]
-                    if asked:
-                        score += reply * before
-                    if place in entities:
-                        score += weights.entity
-                    yield score, group, place
-                asked, before = flags & QUESTION, own
+        told = self._told()
+        most = max(told)
+        reach = [
+            (
+                scale.session * g.session
+                + scale.window * g.window
+                + (scale.row + scale.reply) * g.row
+                + (most + self.weights.entity * (g.no in named) + _SLACK),
+                at,
+            )
+            for at, g in enumerate(graded)
+        ]
+        best: list[tuple[float, int, int]] = []
+        for reached, at in sorted(reach, reverse=True):
+            if len(best) == limit and reached < best[-1][0]:
+                break
+            entities = named.get(graded[at].no, _NOWHERE)
+            best = nlargest(limit, chain(best, self._scores(graded[at], scale, told, entities)))
+        return best
+
+    def _scale(self, graded: Sequence[_Graded]) -> _Scale:
+        """What brings each grain to its own maximum, times its weight."""
+        weights, best_row = self.weights, max((g.row for g in graded), default=0.0)
+        return _Scale(
+            _share(weights.row, best_row),
+            _share(weights.window, max((g.window for g in graded), default=0.0)),
+            _share(weights.session, max((g.session for g in graded), default=0.0)),
+            _share(weights.reply, best_row),
+        )
+
+    def _scores(
+        self, graded: _Graded, scale: _Scale, told: Sequence[float], entities: Collection[int]
+    ) -> Iterator[tuple[float, int, int]]:
+        """(score, group, place) of the rows of a group that have a word, or a neighbour that has one."""
+        group, known, rows, windows = graded.no, graded.known, graded.rows, graded.windows
+        base, row, window = scale.session * graded.session, scale.row, scale.window
+        asked, before = 0, 0.0  # whether the row before only asks, and what it has itself
+        for place, value in enumerate(windows):
+            flags, own = known[place], rows[place]
+            if value and not (flags & NAMED and self._left_out(group, place)):
+                score = base + window * value + row * own + told[flags >> _FLAG_BITS]
+                if asked:
+                    score += scale.reply * before
+                if place in entities:
+                    score += self.weights.entity
+                yield score, group, place
+            asked, before = flags & QUESTION, own
 
     def _told(self) -> list[float]:
         """By a row's flags: what it gains by telling a time and loses by being a question."""
@@ -252,7 +302,7 @@ class _Space:
                 total += times
             session += word.session * total / (total + whole)
             self._add_windows(word.window, own, known, windows)
-        return _Graded(no, known, rows, windows, session)
+        return _Graded(no, known, rows, windows, session, max(rows), max(windows))
 
     def _add_windows(
         self, weight: float, hits: _Hits, known: tuple[int, ...], into: list[float]
@@ -266,9 +316,9 @@ class _Space:
             into[at] += weight * times / (times + flat + steep * (known[at] & MAX_AROUND))
 
 
-def _share(weight: float, values: Iterable[float]) -> float:
-    """What brings values to their own maximum, times a weight."""
-    return weight / (max(values, default=0.0) or 1.0)
+def _share(weight: float, best: float) -> float:
+    """What brings values of which the best is this to their own maximum, times a weight."""
+    return weight / (best or 1.0)
 
 
 def _chosen(found: Postings, words: Iterable[str], most: int) -> Iterator[Mapping[int, int]]:
