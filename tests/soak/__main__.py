@@ -8,6 +8,7 @@ object; ends with 1 where anything was found.
 import argparse
 import asyncio
 import json
+import logging
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
@@ -52,6 +53,9 @@ def main(argv: Sequence[str] | None = None) -> int:
             seconds=60 * options.minutes,
             database=address,
         )
+        logging.getLogger("aiohttp.server").setLevel(
+            logging.CRITICAL
+        )  # of clients that were killed
         seen = asyncio.run(soak(Path(name), plan))
         verdict = check(seen)
         if options.log is not None:

@@ -11,7 +11,6 @@ from tests.soak.crowd import Said, answered
 from tests.soak.run import FAILED, Sample, Seen
 
 DOUBT = "reply_perhaps_sent"
-CUT_S = 3.0  # a call that ended at the model so long before a kill may not have been stored
 WARM = 0.3  # of the last life's messages: its caches fill
 LEAST = 600  # messages that a slope is made from
 FLAT_MB, FLAT_FILES = (
@@ -134,12 +133,11 @@ def _database(seen: Seen, verdict: Verdict) -> None:
 
 
 def _calls(seen: Seen, verdict: Verdict) -> None:
-    """A finished call is made again only where a kill or a reset may have cut it off, and each is paid once."""
+    """A finished call is made again only where a kill came before it was stored, or a reset may have spoilt its end."""
     model = seen.model
-    times = Counter(digest for _, digest in model.ended)
+    times = Counter(answer.digest for answer in model.ended)
     again = Counter({digest: count - 1 for digest, count in times.items() if count > 1})
-    near = {d for at, d in model.ended if any(0 <= kill - at < CUT_S for kill in seen.kills)}
-    unexplained = sum(n for digest, n in again.items() if digest not in near | model.doubtful)
+    unexplained = sum(n for digest, n in again.items() if digest not in seen.cut | model.doubtful)
     verdict.want(not unexplained, f"{unexplained} finished model calls were made again")
     paid, failed = (
         seen.stage.gateway.count("usage"),
@@ -175,7 +173,7 @@ def _process(seen: Seen, verdict: Verdict) -> None:
     waits = sorted(seen.waits.values())
     seconds = max(seen.ended - seen.began, 0.001)
     verdict.figures |= {
-        "kills": len(seen.kills),
+        "kills": seen.kills,
         "seconds": round(seconds, 1),
         "messages a second": round(len(waits) / seconds, 1),
         "answer p50 s": round(median(waits), 2) if waits else "none",

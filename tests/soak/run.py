@@ -7,9 +7,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from agent_core.types import decode
 from tests.scenario.stage import Stage
 from tests.soak.crowd import Said, answered, bursts
-from tests.soak.twins import SoakModel, SoakTelegram, forget_calls
+from tests.soak.twins import SoakModel, SoakTelegram, forget_calls, mark_of
 
 FAILED = "(id "  # at the end of what a person reads when the model cannot answer
 IDLE = "10s"  # that the model may be silent
@@ -43,7 +44,10 @@ class Sample:
 
 @dataclass
 class Seen:
-    """What a run leaves for the checker. `kills`: when they were; `began`: when it began (all monotonic seconds)."""
+    """What a run leaves for the checker. `began` and `ended` are monotonic seconds.
+
+    `cut`: digests of model calls that had ended, but were not stored when a kill came: they may be made again.
+    """
 
     plan: Plan
     stage: Stage
@@ -54,7 +58,8 @@ class Seen:
     said: dict[Said, float] = field(default_factory=dict)
     waits: dict[Said, float] = field(default_factory=dict)  # seconds to the first answer
     redelivered: int = 0
-    kills: list[float] = field(default_factory=list)
+    kills: int = 0
+    cut: set[str] = field(default_factory=set)
     samples: list[Sample] = field(default_factory=list)
     exit_code: int | None = None
     late: str = ""  # what did not come to its end in time
@@ -69,7 +74,10 @@ class Soak:
         self.gateway = seen.stage.gateway
         self._dice = random.Random(f"{plan.seed} run")
         self._open: set[Said] = set()
-        self._failed: dict[int, int] = {}
+        self._stored: set[str] = set()
+        self._read = self._looked = (
+            0  # the last row of a transcript, and how many calls, at the kill before
+        )
         self._moved = asyncio.Event()
         self._steady = asyncio.Event()
 
@@ -142,9 +150,21 @@ class Soak:
             await self._until(lambda due=moment: len(self.seen.waits) >= min(due, first_half - 1))
             await asyncio.sleep(self._dice.uniform(0.0, 0.5))
             await self.gateway.kill()
-            self.seen.kills.append(time.monotonic())
+            self.seen.kills += 1
+            self._note_cut()
             await self.gateway.start()
         self._steady.set()
+
+    def _note_cut(self) -> None:
+        """The process is dead: which of the calls that ended since the last time did it not store?"""
+        query = f"select id, body from transcript where kind = 'assistant' and id > {self._read}"
+        for row in self.gateway.rows(query):
+            self._read = max(self._read, row.id)
+            message = decode(row.body)
+            self._stored |= {message.text, *(call.id for call in message.calls)}
+        ended = self.seen.model.ended
+        new, self._looked = ended[self._looked :], len(ended)
+        self.seen.cut |= {a.digest for a in new if mark_of(a) not in self._stored}
 
     async def _sample(self) -> None:
         while True:

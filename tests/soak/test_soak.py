@@ -10,7 +10,7 @@ from tests.soak.run import Plan, soak
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(120)]
 
 
-async def test_a_crowd_in_bad_weather_is_answered_once_each_and_in_order(tmp_path: Path):
+async def test_a_crowd_in_bad_weather_is_answered_once_each_and_in_order(tmp_path: Path) -> None:
     """Through kills, resets, duplicates, stalls and refusals of both sides."""
     plan = Plan(messages=80, sessions=20, kills=2, rate=0.02, window=32, seed=3, seconds=80.0)
     verdict = check(await soak(tmp_path, plan))

@@ -1,7 +1,6 @@
 """The twins of a soak: they know what is said and answered, keep no request longer than needed, and have weather."""
 
 import random
-import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -11,7 +10,7 @@ from aiohttp import web
 
 from tests.soak import crowd
 from tests.soak.crowd import Said
-from tests.twins.anthropic import AnthropicTwin, words_of
+from tests.twins.anthropic import AnthropicTwin, blocks_of, words_of
 from tests.twins.llm_script import Answered, Cut
 from tests.twins.telegram import TelegramTwin
 from tests.twins.telegram_api import Api
@@ -57,12 +56,12 @@ class SoakTelegram(TelegramTwin):
 
     def __init__(self, seed: int, rate: float) -> None:
         super().__init__()
-        self.api = HeardApi(self.state, self.changes)
+        self.heard = self.api = HeardApi(self.state, self.changes)
         self.weather = Weather(seed, rate, [("getUpdates$", POLLS), ("", SENDS)])
 
     def hear(self, hears: Callable[[int, str], None]) -> None:
         """Tell of what becomes visible."""
-        self.api.hears = hears
+        self.heard.hears = hears
 
 
 class SoakModel(AnthropicTwin):
@@ -72,7 +71,7 @@ class SoakModel(AnthropicTwin):
         spoilt: faults that the calls for each message met.
         silenced: messages for which a stream fell silent for ever, which no call outlives.
         doubtful: digests of calls that ended here, perhaps unseen by the client: the connection was reset after them.
-        ended: (time, digest) of each call that was answered to its end, oldest first.
+        ended: the calls that were answered to their end, oldest first.
     """
 
     def __init__(self, seed: int, rate: float) -> None:
@@ -81,7 +80,7 @@ class SoakModel(AnthropicTwin):
         self.spoilt: Counter[Said] = Counter()
         self.silenced: set[Said] = set()
         self.doubtful: set[str] = set()
-        self.ended: list[tuple[float, str]] = []
+        self.ended: list[Answered] = []
         self.cuts: Counter[str] = Counter()
         self._doubted: list[Call] = []
         self._at_hand: Call | None = None
@@ -115,7 +114,7 @@ class SoakModel(AnthropicTwin):
     ) -> web.StreamResponse:
         response = await super()._answer(request, body, answer)
         if answer.finished:
-            self.ended.append((time.monotonic(), answer.digest))
+            self.ended.append(answer)
         return response
 
     def _struck(self, call: Call, kind: str) -> None:
@@ -128,6 +127,12 @@ class SoakModel(AnthropicTwin):
     def _spoil(self, text: str) -> None:
         if (said := crowd.asked(text)) is not None:
             self.spoilt[said] += 1
+
+
+def mark_of(answer: Answered) -> str:
+    """By which an answer is found in a transcript: the id of its first tool call, else its words."""
+    calls = (b["id"] for b in blocks_of(answer.turn, answer.n) if b["type"] == "tool_use")
+    return next(calls, answer.turn.text)
 
 
 def latest(history: Sequence[tuple[str, str]]) -> tuple[str, int]:
