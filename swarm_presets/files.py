@@ -8,7 +8,7 @@ from pathlib import Path
 
 from swarm_presets.positions import Leaf, Mapping, Source, Span
 from swarm_presets.problems import Problem, problem
-from swarm_presets.resolve import Document
+from swarm_presets.resolve import SHIPPED, Document
 from swarm_presets.scalars import PRESET_NAME
 from swarm_presets.shape import check_shape
 from swarm_presets.syntax import MAX_CHARACTERS, parse
@@ -55,7 +55,7 @@ def _layers(paths: list[Path], *, shipped: bool) -> Iterator[tuple[int, Source |
     if shipped:
         package = files("swarm_presets")
         for file in _yaml_files(package / "presets"):
-            yield 0, _read(file, f"swarm_presets/presets/{file.name}", package)
+            yield SHIPPED, _read(file, f"swarm_presets/presets/{file.name}", package)
     for layer, path in enumerate(paths, start=1):
         if path.is_file():
             yield layer, _read(path, path.name, path.parent)

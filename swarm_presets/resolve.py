@@ -10,6 +10,8 @@ from swarm_presets.problems import Problem, nearest, problem, suggest
 from swarm_presets.sealed import loosened, unknown_seals
 from swarm_presets.shape import top
 
+SHIPPED = 0  # the layer of the presets that come with the package
+
 
 @dataclass(slots=True, eq=False)
 class Document:
@@ -154,8 +156,13 @@ class Documents:
         return []
 
     def _lookup(self, name: str, child: Document) -> Document | None:
-        """Who is meant by a parent's name; by its own name a preset means the one that it replaces."""
+        """Who is meant by a parent's name; by its own name a preset means the one that it replaces.
+
+        Shipped presets mean shipped ones: an operator's base of the same name is for the operator's own.
+        """
         for document in self._by_name.get(name, []):
+            if child.layer == SHIPPED < document.layer:
+                continue
             if name != child.name or document.layer < child.layer:
                 return document
         return child if name == child.name else None

@@ -1,7 +1,9 @@
 """`presets eval`: run the cases that presets bring along, and report what passed, what it cost and how long it took."""
 
 import asyncio
-from collections.abc import Sequence
+import logging
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from gateway.presets.evals import Verdict
     from swarm_presets.loader import PresetSet
 
+FINDINGS = "gateway.presets.team_house"  # the logger of what is wrong with presets at a start
 COLUMNS = ("id", "passed", "model", "status", "usd", "tokens", "seconds")
 
 
@@ -31,12 +34,33 @@ def run_evals(
     Raises OperatorError for a preset that is not there or cannot run, or has no cases.
     """
     names = _names(presets, name)
-    verdicts = asyncio.run(_run(settings, presets, names, model=model, record=record))
+    with told_once():
+        verdicts = asyncio.run(_run(settings, presets, names, model=model, record=record))
     rows = [_row(verdict) for verdict in verdicts]
     show(rows, COLUMNS, as_json=as_json, empty="no preset has cases under `evals`")
     if not as_json:
         _report(verdicts)
     return 0 if all(verdict.passed for verdict in verdicts) else 1
+
+
+@contextmanager
+def told_once() -> Iterator[None]:
+    """Tell each finding of a preset once, though every case starts a core that looks at all of them."""
+    said: set[tuple[object, ...]] = set()
+
+    def is_new(record: logging.LogRecord) -> bool:
+        found = vars(record)
+        key = (record.msg, *(found.get(name) for name in ("file", "line", "column", "problem")))
+        new = key not in said
+        said.add(key)
+        return new
+
+    log = logging.getLogger(FINDINGS)
+    log.addFilter(is_new)
+    try:
+        yield
+    finally:
+        log.removeFilter(is_new)
 
 
 def _names(presets: "PresetSet", name: str | None) -> list[str]:

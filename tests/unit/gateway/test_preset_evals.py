@@ -1,6 +1,9 @@
 """Cases of presets, run through the real core: faults, decisions, statuses, recordings, report and exit code."""
 
 import json
+import os
+import subprocess
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -234,6 +237,19 @@ def test_the_command_reports_and_ends_with_1_on_a_failure(swarmgate: Command) ->
         ("bad", False, "completed"),
     ]
     assert rows[1]["shortfalls"] == ["tools: chart is missing (seen: none)"]
+
+
+def test_what_is_wrong_with_other_presets_is_told_once_and_not_for_each_case(
+    swarmgate: Command,
+) -> None:
+    more = "  - {name: again, say: hello, expect: {status: completed}}\n"
+    Path("presets").mkdir(exist_ok=True)
+    Path("presets/desk.yaml").write_text(DESK + CASES + more)
+    Path("presets/broken.yaml").write_text("version: 1\nname: broken\nsupervisr: {}\n")
+    command = [sys.executable, "-m", "gateway", "presets", "eval", "desk"]
+    run = subprocess.run(command, capture_output=True, text=True, check=True, env=os.environ)
+    assert "2 of 2 cases passed" in run.stdout
+    assert run.stderr.count("unknown key `supervisr`") == 1, run.stderr
 
 
 def test_what_is_recorded_lies_beside_the_presets_and_is_replayed(swarmgate: Command) -> None:

@@ -145,3 +145,21 @@ def test_digest_covers_what_is_inherited(tmp_path: Path, old: str, new: str) -> 
     before = child(tmp_path, "").digest
     assert child(tmp_path, "", BASE.replace(old, new)).digest != before
     assert child(tmp_path, "# a remark\n").digest == before
+
+
+def test_no_base_of_the_operator_breaks_shipped_presets(tmp_path: Path) -> None:
+    """It takes the place of the shipped base for the operator's own presets alone."""
+    base = "version: 1\nname: desk-base\nabstract: true\nsupervisor: {tools: [chart]}\nmodels: {own: {use: demo}}\n"
+    (tmp_path / "desk-base.yaml").write_text(base)
+    (tmp_path / "mine.yaml").write_text("version: 1\nname: mine\nextends: desk-base\n")
+    found = load_folder(tmp_path, tools=TOOLS)
+    assert render(found.problems) == ""
+    alone = load_folder(tools=TOOLS)
+    assert {n: t.digest for n, t in found.teams.items() if n != "mine"} == {
+        n: t.digest for n, t in alone.teams.items()
+    }
+    assert found.teams["mine"].supervisor.tools == ("chart",)
+    (tmp_path / "desk-base.yaml").write_text(base + "supervisr: {}\n")
+    broken = load_folder(tmp_path, tools=TOOLS)
+    assert broken.broken == {"desk-base", "mine"}
+    assert broken.teams.keys() == alone.teams.keys()
