@@ -18,6 +18,10 @@ from agent_core.models.demo_words import ACTIONS, STATUSES, TEXTS, Key, say
 HANDED = "Results of other agents:"  # begins what a sub-agent gets of others' results
 _NAMED = re.compile(r"\*\*[a-z][\w-]*\*\*")
 _HANDED = frozenset(texts["handed"] for texts in TEXTS.values())
+# A share that nobody knows, or of which there are no prices, is told as it is: which tool was asked is nothing to a
+# person, and neither is how a model should go on.
+_OF_SYMBOLS = re.compile(r"no symbol is named|no prices of|没有名为|没有 \S+的价格")
+_FOR_MODELS = re.compile(r"let the person choose with ask_user; |请用 ask_user 让用户选择；")
 _HEAD = re.compile(r"\[([a-z][\w-]*): [a-z_]+\]")
 MAX_WHY = 300  # characters of an error that are quoted
 _SAID: dict[Want, Key] = {Want.HELP: "help", Want.THANKS: "thanks"}
@@ -228,11 +232,13 @@ def _errors(turn: Turn, asks: Sequence[Ask], language: Language) -> Iterator[str
             and (told or len(turn.outcomes) > 1)
         ):
             continue
-        why = _one_line(outcome.content)
+        why = _one_line(_FOR_MODELS.sub("", outcome.content))
         if why not in told:
             told.add(why)
             what = outcome.call.agent or _what(outcome.call.name, outcome.call.args)
-            yield "> " + say(language, "failed", what=what, why=why)
+            names_it = _OF_SYMBOLS.match(why) is not None
+            line = why[:1].upper() + why[1:]
+            yield "> " + (line if names_it else say(language, "failed", what=what, why=why))
 
 
 def _what(name: str, args: Mapping[str, Any]) -> str:

@@ -142,6 +142,7 @@ ERRANDS: tuple[Errand, ...] = (
             "I need the value of the account and a stop price; the share sets entry and lots.",
             "请写明账户资金和止损价；股票名称用于取入场价和每手股数。",
         ),
+        preset="trading-desk",
     ),
     Errand(
         "generate_strategy_decision",
@@ -178,6 +179,7 @@ ERRANDS: tuple[Errand, ...] = (
         _words(r"correlat\w+", "相关(?:性|系数|度)"),
         study.several,
         ("Which shares? At least two.", "哪几只股票？至少两只。"),
+        preset="trading-desk",
         on_symbols=True,
     ),
     Errand(
@@ -199,6 +201,7 @@ ERRANDS: tuple[Errand, ...] = (
             "开市|休市|开盘(?:时间|吗)|收盘时间|交易日|交易时间|假期安排",
         ),
         study.market,
+        preset="trading-desk",
     ),
     Errand(
         "risk_metrics",

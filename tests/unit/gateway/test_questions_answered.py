@@ -173,3 +173,18 @@ async def test_one_wrong_digit_is_caught(tmp_path: Path, kind: str) -> None:
     wrong_one = re.search(r"\d+\.\d+", found.text)
     assert wrong_one
     assert [wrong_one[0] in claim for claim in found.ungrounded] == [True], found
+
+
+async def test_a_share_that_nobody_knows_is_told_without_the_names_of_tools(tmp_path: Path) -> None:
+    """Which tool was asked is nothing to a person, and neither is how a model should go on."""
+    said = {
+        "What is the RSI of ZZQQ?": "> No symbol is named 'ZZQQ'; there are prices of AAPL, GOOG",
+        "ZZQQ 的走势": "> 没有名为 'ZZQQ' 的证券；有数据的是：AAPL, GOOG",
+        "What is the RSI of BABA?": "> No prices of BABA (Alibaba (US)) in bundled; there are prices",
+    }
+    async with house(tmp_path) as ask:
+        for question, words in said.items():
+            answer = (await ask(question)).text
+            assert words in answer
+            assert "`" not in answer
+            assert "ask_user" not in answer
