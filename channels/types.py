@@ -42,8 +42,8 @@ class Kind(StrEnum):
     in.
 
     HOME: a person opened the bot's own page (Slack's App Home); the gateway answers through
-    `CanHome`. DUE and TASK come from no platform: the time of something scheduled has come; a background task has
-    ended, and `text` is its id.
+    `CanHome`. DUE, TASK and HOOK come from no platform: the time of something scheduled has come; a background task has
+    ended, and `text` is its id; a program has posted `data` to a hook.
     """
 
     MESSAGE = "message"
@@ -52,9 +52,10 @@ class Kind(StrEnum):
     HOME = "home"
     DUE = "due"
     TASK = "task"
+    HOOK = "hook"
 
 
-OURS = frozenset({Kind.DUE, Kind.TASK})  # what no channel may emit
+OURS = frozenset({Kind.DUE, Kind.TASK, Kind.HOOK})  # what no channel may emit
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +159,7 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
     album: str | None = None
+    data: str | None = None  # of Kind.HOOK: what a program has sent, which is nobody's words
 
 
 @dataclass(frozen=True, slots=True)

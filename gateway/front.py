@@ -3,17 +3,22 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from aiohttp.web import RouteDef
+
 from channels.base import Channel, HasRoutes
 from channels.web.channel import WebChannel
 from gateway.app import Core
 from gateway.console.door import ConsoleDoor
 from gateway.engine.choice import kind_of
+from gateway.hooks.hooks import Hooks
+from gateway.hooks.routes import HookRoutes
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.health import Health, Subject
 from gateway.http.login import Login
 from gateway.http.token import ConsoleToken, console_token
 from gateway.http.web_host import GatewayWebHost
+from gateway.schedules.schedules import runs_of
 from gateway.settings.settings import Settings
 
 OWNER = "me"  # the person whom the printed code logs in
@@ -50,6 +55,7 @@ def front_of(
     health = Health(_subject(core, settings), token)
     routes = [*health.routes()]
     routes += [route for c in platforms if isinstance(c, HasRoutes) for route in c.routes()]
+    routes += _hooks(core, settings)
     web: WebChannel | None = None
     if settings.channels.web.enabled:
         secret = load_secret(settings.data_dir / "web-secret")
@@ -84,3 +90,16 @@ def _subject(core: Core, settings: Settings) -> Subject:
         kind_of(settings, core.db.dialect),
         core.redactor,
     )
+
+
+def _hooks(core: Core, settings: Settings) -> Sequence[RouteDef]:
+    """The incoming hooks of the settings."""
+    desk = Hooks(
+        core.db,
+        core.clock,
+        runs_of(settings),
+        core.redactor,
+        lambda: [(bot.name, bot.account) for bot in core.channels.states()],
+        core.engine.wake,
+    )
+    return HookRoutes(settings.hooks, desk).routes()

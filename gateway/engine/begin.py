@@ -16,6 +16,7 @@ from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, R
 from channels.types import OURS
 from gateway.commands.context import compact_row
 from gateway.engine import late
+from gateway.hooks import words as hook_words
 from gateway.inbound import albums, conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.inbox import Item
@@ -127,7 +128,7 @@ def begin(
     if item is None or lane is None:
         return None
     found = found if found is not None and found.item_id == item.id else None
-    scheduled = schedule_runs.started(conn, item)
+    scheduled = schedule_runs.started(conn, item) or hook_words.called(item)
     lane = lane if scheduled is None else scheduled.lane(lane)
     person = identity.known(conn, item.author)
     if item.status == InboxStatus.IN_TURN:
@@ -141,7 +142,7 @@ def begin(
         found = (found or Found(item.id)).beside((scheduled.note,))
     if way.to == "turn" and (shown := scenes(lane, item.text)):
         found = (found or Found(item.id)).beside(shown)
-    if unlearnt(lane):
+    if unlearnt(lane) or (scheduled is not None and scheduled.outside):
         found = (found or Found(item.id)).unlearnt()
     if way.to == "task" and (news := task_news.of_turn(conn, lane, item, person)) is not None:
         return _told(conn, lane, news, person, place, preset(lane), now, found)

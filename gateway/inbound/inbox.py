@@ -66,11 +66,14 @@ class Item:
     sent: dt.datetime | None = None
     attachments: tuple[Attachment, ...] = ()
     album: str | None = None
+    data: str | None = None
 
 
 def _body(inbound: Inbound) -> str:
+    more = {} if inbound.data is None else {"data": inbound.data}
     return json.dumps(
-        {
+        more
+        | {
             "text": inbound.text,
             "kind": inbound.kind,
             "name": inbound.author.name,
@@ -113,6 +116,7 @@ def item_of(row: Row[tuple[object, ...]]) -> Item:
             for name, kind, ref, size in body.get("attachments", ())
         ),
         album=body.get("album"),
+        data=body.get("data"),
     )
 
 

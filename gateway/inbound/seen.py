@@ -14,6 +14,7 @@ _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 PLACES = 500
 OURS = (
     "sched:",
+    "hook:",
     "alert:",
     "task:",
     "question:",

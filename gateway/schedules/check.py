@@ -28,9 +28,11 @@ def _line(plan: Plan, now: dt.datetime) -> str:
 
 
 def schedule_problems(settings: Settings, presets: Collection[str]) -> Iterator[Problem]:
-    """Schedules of the settings that name a preset which there is not."""
-    for at, one in enumerate(settings.schedules):
-        if one.preset is not None and one.preset not in presets:
+    """Schedules and hooks of the settings that name a preset which there is not."""
+    named = [(f"schedules.{at}", one.preset) for at, one in enumerate(settings.schedules)]
+    named += [(f"hooks.{name}", hook.preset) for name, hook in settings.hooks.items()]
+    for key, preset in named:
+        if preset is not None and preset not in presets:
             cure = f"use one of: {', '.join(presets)}"
-            message = f"there is no preset {one.preset!r}"
-            yield from settings.refuse(f"schedules.{at}.preset", message, cure).problems
+            message = f"there is no preset {preset!r}"
+            yield from settings.refuse(f"{key}.preset", message, cure).problems

@@ -95,7 +95,7 @@ class Runs:
         accounts: Sequence[tuple[str, str]],
         now: dt.datetime,
     ) -> int | None:
-        lane = self._lane(conn, plan, accounts, now)
+        lane = self.lane(conn, plan, accounts, now)
         if lane is None:
             return None
         person = plan.person or lane.owner
@@ -116,7 +116,7 @@ class Runs:
             found = conn.execute(insert(_SCHEDULE).returning(_SCHEDULE.c.id), values).scalar_one()
         return found
 
-    def _lane(
+    def lane(
         self,
         conn: Connection,
         plan: Plan,
@@ -222,10 +222,14 @@ def _at(slot: dt.datetime, row: Any) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """A scheduled run as its turn begins: the preset that works, and what its model is told of it."""
+    """A run that nobody's message began: the preset that works, and what its model is told of it.
+
+    `outside`: words of strangers are among that, so that nothing of the turn may be remembered.
+    """
 
     spec: Spec
     note: Context
+    outside: bool = False
 
     def lane(self, lane: Lane) -> Lane:
         """The conversation with the schedule's preset, and no model that a person chose for other turns."""

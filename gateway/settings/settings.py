@@ -38,6 +38,7 @@ from gateway.settings.fields import (
 )
 from gateway.settings.file import Source, collect
 from gateway.settings.groups import Groups
+from gateway.settings.hooks import Hook, HookName
 from gateway.settings.judge import judge
 from gateway.settings.mcp import Mcp
 from gateway.settings.models import Models
@@ -152,6 +153,7 @@ class Settings(Section):
     tools: Tools = Tools()
     mcp: Mcp = Mcp()
     schedules: tuple[Scheduled, ...] = ()
+    hooks: dict[HookName, Hook] = Field(default_factory=dict)
     engine: Engine = Engine()
 
     @model_validator(mode="after")
