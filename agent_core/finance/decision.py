@@ -28,13 +28,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from agent_core.finance.backtest_figures import Figures
+from agent_core.finance.horizons import Horizon, Style
 from agent_core.finance.levels import Levels
 from agent_core.finance.regime import Mood
 from agent_core.finance.trend import Direction
 from agent_core.finance.wyckoff import Phase
 
-Horizon = Literal["short", "medium", "long"]
-Style = Literal["trend", "reversion", "breakout"]
 Verdict = Literal["buy", "hold", "reduce", "avoid", "no decision"]
 Confidence = Literal["high", "medium", "low", "none"]
 Name = Literal["trend", "momentum", "levels", "volatility", "phase", "backtest"]

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 Language = Literal["en", "zh"]
+Form = Literal["pdf", "html", "markdown"]
 
 
 @dataclass(frozen=True, slots=True)

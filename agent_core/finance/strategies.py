@@ -1,22 +1,11 @@
 """Strategies by name, each with a few parameters; a name expands into rules, which is all that the engine knows."""
 
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field
 
 from agent_core.finance.rules import Rules, RulesError, judged
-
-Name = Literal[
-    "sma_cross",
-    "ema_cross",
-    "macd",
-    "rsi_reversion",
-    "bollinger",
-    "donchian_breakout",
-    "momentum",
-    "buy_and_hold",
-]
-NAMES: tuple[Name, ...] = get_args(Name)
+from agent_core.finance.strategy_names import Name
 
 Bars = Annotated[int, Field(ge=1, le=400)]
 Written = dict[str, Any]

@@ -3,9 +3,7 @@
 import csv
 import io
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
-
-from pydantic import BaseModel, ConfigDict
+from typing import Literal
 
 from agent_core.finance.backtest_account import Trade
 from agent_core.finance.backtest_figures import Curve, Figures, published_row
@@ -13,10 +11,10 @@ from agent_core.finance.backtest_job import Outcome, Request
 from agent_core.finance.bars import Interval
 from agent_core.finance.equity_chart import EquityRequest, Titles
 from agent_core.tools import notices, several
+from agent_core.tools.backtest import CREDIBILITY
 from agent_core.tools.series import Series, joined, percent, price, signed
 from agent_core.tools.spec import ToolContext
 
-CREDIBILITY: Literal["logic tool"] = "logic tool"
 SHOWN_TRADES = 5
 TITLE_LENGTH = 40  # characters of a picture's title; beyond, several symbols are only counted
 STANCE = {
@@ -27,34 +25,6 @@ _BARS = {
     "en": {"day": "daily", "week": "weekly", "month": "monthly"},
     "zh": {"day": "日线", "week": "周线", "month": "月线"},
 }
-
-
-class Answer(BaseModel):
-    """The fields of an answer; percentages are in percent, money in `currency`."""
-
-    model_config = ConfigDict(defer_build=True)  # for its schema alone
-
-    symbols: list[dict[str, Any]]
-    source: str
-    as_of: str
-    window: dict[str, str]
-    currency: str
-    credibility: str
-    adjustment: str
-    strategy: str
-    rules: dict[str, Any]
-    settings: dict[str, Any]
-    result: dict[str, Any]
-    benchmark: dict[str, Any]
-    excess_return_pct: float | None
-    published_row: dict[str, float | None]
-    in_sample: dict[str, Any] | None
-    out_of_sample: dict[str, Any] | None
-    last_trades: list[dict[str, Any]]
-    artifacts: list[str]
-    kept: bool
-    note: str
-    notice: str
 
 
 @dataclass(frozen=True, slots=True)

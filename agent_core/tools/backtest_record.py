@@ -1,7 +1,8 @@
 """What is kept of a backtest in the book of who asked for it (RMB-2): an event, and the profile of each symbol."""
 
 from agent_core.book import Event, Portfolio, Profile
-from agent_core.tools.backtest_answer import CREDIBILITY, STANCE, Trial, line
+from agent_core.tools.backtest import CREDIBILITY
+from agent_core.tools.backtest_answer import STANCE, Trial, line
 from agent_core.tools.spec import ToolContext
 
 SOURCE = "run_backtest"

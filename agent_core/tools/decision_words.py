@@ -5,7 +5,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from agent_core.finance.backtest_job import Outcome
-from agent_core.finance.decision import Decision, Horizon, Name, Scene, Style, Verdict
+from agent_core.finance.decision import Decision, Name, Scene, Verdict
+from agent_core.finance.horizons import Horizon, Style
 from agent_core.finance.report_document import Language
 from agent_core.tools.regime import MOODS
 from agent_core.tools.report_words import NONE, TRENDS, amount, moved

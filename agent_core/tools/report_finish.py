@@ -2,10 +2,9 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from agent_core.finance.bars import Bars
-from agent_core.finance.report_document import Bullets, Document, Language, Section, Table
+from agent_core.finance.report_document import Bullets, Document, Form, Language, Section, Table
 from agent_core.finance.report_fonts import NoGlyphs
 from agent_core.finance.report_html import to_html
 from agent_core.finance.report_markdown import to_markdown
@@ -17,8 +16,6 @@ from agent_core.tools.report_pictures import safe
 from agent_core.tools.report_stock import Made
 from agent_core.tools.report_words import LABELS, NONE
 from agent_core.tools.spec import Artifact, ToolContext
-
-Form = Literal["pdf", "html", "markdown"]
 
 
 @dataclass(frozen=True, slots=True)

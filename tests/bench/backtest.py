@@ -19,7 +19,8 @@ from agent_core.finance.backtest_job import Asked, Request, compute  # noqa: E40
 from agent_core.finance.bars import Bars  # noqa: E402
 from agent_core.finance.sources.bundled import BundledSource  # noqa: E402
 from agent_core.finance.sources.chain import Sources  # noqa: E402
-from agent_core.finance.strategies import NAMES, Name, expand  # noqa: E402
+from agent_core.finance.strategies import expand  # noqa: E402
+from agent_core.finance.strategy_names import NAMES, Name  # noqa: E402
 
 BOUND_S = 1.0
 

@@ -15,7 +15,8 @@ from agent_core.finance.backtest_job import Asked, Outcome, Request, compute
 from agent_core.finance.bars import Bars
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
-from agent_core.finance.strategies import Name, expand
+from agent_core.finance.strategies import expand
+from agent_core.finance.strategy_names import Name
 
 pytestmark = [
     pytest.mark.slow,

@@ -21,7 +21,8 @@ from agent_core.finance.backtest_job import Asked, Outcome, Request, compute
 from agent_core.finance.bars import Bars, Dividend
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources
-from agent_core.finance.strategies import Name, expand
+from agent_core.finance.strategies import expand
+from agent_core.finance.strategy_names import Name
 from tests.unit.agent_core.made_bars import bars_of, days, leg, run
 
 DAY = dt.date.fromisoformat

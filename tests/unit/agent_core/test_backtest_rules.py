@@ -15,7 +15,8 @@ from agent_core.finance.rules import Rules, RulesError, read_rules
 from agent_core.finance.rules_operand import INDICATORS, Operand, read_operand
 from agent_core.finance.rules_signals import lines
 from agent_core.finance.sources.bundled import BundledSource
-from agent_core.finance.strategies import NAMES, expand
+from agent_core.finance.strategies import expand
+from agent_core.finance.strategy_names import NAMES
 from tests.unit.agent_core.made_bars import bars_of, judged
 
 UP = {"gt": ["close", "sma(2)"]}

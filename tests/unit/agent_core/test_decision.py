@@ -9,7 +9,8 @@ import pytest
 
 from agent_core.book import Event, Holding, Profile
 from agent_core.finance.backtest_figures import Curve, Deals, Figures
-from agent_core.finance.decision import Scene, Style, decide
+from agent_core.finance.decision import Scene, decide
+from agent_core.finance.horizons import Style
 from agent_core.finance.levels import Levels
 from agent_core.finance.sources.bundled import BundledSource
 from agent_core.finance.sources.chain import Sources

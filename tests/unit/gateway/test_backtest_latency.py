@@ -9,7 +9,7 @@ import pytest
 from agent_core.finance import work
 from agent_core.finance.sources.bundled import SYMBOLS, BundledSource
 from agent_core.finance.sources.chain import Sources
-from agent_core.finance.strategies import Name
+from agent_core.finance.strategy_names import Name
 from agent_core.tools.backtest import backtest_tools
 from agent_core.tools.spec import ToolContext, ToolOutput
 from gateway.storage.db import Database
