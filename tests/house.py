@@ -27,6 +27,7 @@ from gateway.budgets.budgets import Budgets
 from gateway.budgets.paid_model import paying
 from gateway.budgets.waiters import Waiters
 from gateway.commands.commands import Commands
+from gateway.engine.base import Engine
 from gateway.engine.begin import Place
 from gateway.engine.local import LocalEngine
 from gateway.inbound.intake import Intake
@@ -120,6 +121,7 @@ class House:
         prices: Sources | None = None,
         recipes: Recipes | None = None,
         observers: Sequence[Observer] = (),
+        engine: Callable[["House"], Engine] | None = None,
     ) -> None:
         """`nap`: the sleep of the timer. `still`: turns wait for `later` too, else a wait of theirs moves the clock.
 
@@ -128,6 +130,7 @@ class House:
         `prices`: what alerts are judged by. `recipes`: skills and templates; without them there are none.
 
         `observers`: who looks on.
+        `engine`: makes another one than the embedded engine.
         """
         self.db = db
         self.settings = rules or settings()
@@ -190,7 +193,7 @@ class House:
             db, self.clock, registry, Redactor(), model=self._asked, sleep=self._rest
         )
         self.commands.tasks = Panel(registry, self.tasks.desk.where)
-        self.asking = AskingLanes()
+        self.asking = AskingLanes(shared=engine is not None)
         self.decisions = Decisions(self.settings.access, registry)
         self.expiry = Expiry(
             db,
@@ -254,9 +257,7 @@ class House:
                 self.turns.staff.memory,
             ),
         )
-        self.engine = LocalEngine(
-            self.runner, max_running=self.settings.sessions.max_running, sleep=self.clock.sleep
-        )
+        self.engine: Engine = engine(self) if engine else self._local()
         self.budgets.waiters.wake = self.tasks.wake = self.engine.wake
         self.timer.start_turn = self.engine.wake
         self.intake = Intake(
@@ -276,6 +277,10 @@ class House:
         self._keys = 0
         self._naps: list[tuple[float, asyncio.Event]] = []
         self._rests: list[tuple[float, asyncio.Event]] = []
+
+    def _local(self) -> Engine:
+        most = self.settings.sessions.max_running
+        return LocalEngine(self.runner, max_running=most, sleep=self.clock.sleep)
 
     async def _asked(self, row: Any) -> Model | None:
         """The teacher answers for background tasks, too."""
@@ -354,7 +359,10 @@ class House:
 
     async def quiet(self) -> None:
         """Until nothing runs and nothing waits to be sent."""
-        await until(lambda: not self.engine._running and not self.senders.pending())
+        while self.engine.shared and await self.one("select count(*) from inbox where status < 2"):
+            await asyncio.sleep(0.01)
+        running = getattr(self.engine, "_running", ())
+        await until(lambda: not running and not self.engine.busy() and not self.senders.pending())
 
     def inbound(
         self, words: str, *, author: str = "1", chat: str = "1", key: str = "", **more: Any

@@ -32,6 +32,7 @@ from gateway.engine.steps import Steps
 from gateway.storage.db import Database
 
 log = logging.getLogger(__name__)
+logging.getLogger("procrastinate").setLevel(logging.WARNING)  # else two lines for each job
 POLL_S = 0.25  # a notice may be swallowed while the worker fetches
 OUTAGE_GRACE_S = 10.0  # for turns whose worker has lost the database
 RESTART_S = 0.5
@@ -90,7 +91,7 @@ class ProcrastinateEngine:
             self._app.job_manager,
             beats,
             mine=lambda: self._jobs.keys(),  # noqa: PLW0108 - as it is when asked
-            workers=lambda: {run.worker for run in self._jobs.values() if run.worker is not None},
+            workers=self._workers,
             looked=self._look_for_fresh,
         )
         self._worker = Worker(
@@ -107,7 +108,6 @@ class ProcrastinateEngine:
             delete_jobs="always",
         )
         self._serving: asyncio.Task[None] | None = None
-        logging.getLogger("procrastinate").setLevel(logging.WARNING)  # two lines for each job
 
     async def start(self) -> None:
         """See Engine."""
@@ -201,6 +201,11 @@ class ProcrastinateEngine:
                 log.exception("engine_worker_restarts")
             if not self._draining:
                 await asyncio.sleep(RESTART_S)
+
+    def _workers(self) -> set[int]:
+        """Under which ids jobs run here: a worker that has begun anew has another one."""
+        ids = {self._worker.worker_id, *(run.worker for run in self._jobs.values())}
+        return {number for number in ids if number is not None}
 
     def _woken(self, conversation_id: str) -> None:
         run = self._runs.get(conversation_id)

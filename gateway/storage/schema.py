@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 HEAD = "0013"
 # Every revision, oldest first; a test holds this to the migrations.
 KNOWN = tuple(f"{number:04}" for number in range(1, 14))
+SCHEMA_LOCK = 0x53777363  # "Swsc", an arbitrary key of ours
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
@@ -40,6 +41,10 @@ def revision(conn: Connection) -> str | None:
 def prepare(conn: Connection) -> None:
     """Create the schema in an empty database; refuse an older or a newer one with the cure."""
     found = revision(conn)
+    if found is None and conn.dialect.name == "postgresql":
+        # Several gateways may start on an empty database at once: one creates the schema, the others wait for it.
+        conn.execute(text("select pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
+        found = revision(conn)
     if found == HEAD:
         return
     if found is None:

@@ -16,7 +16,7 @@ from gateway.inbound import conversation, inbox
 from gateway.storage.db import Database
 from gateway.storage.schema import open_database
 from gateway.storage.tables import InboxStatus
-from tests.house import until
+from tests.house import House, until
 
 Rigs = AbstractAsyncContextManager[Callable[..., Awaitable["Rig"]]]
 
@@ -197,3 +197,17 @@ def leave(conn: Connection, lane: str, principal: str = "telegram:1") -> str:
     found = conversation.ensure(conn, address, private=True, owner=principal, now=now)
     inbox.insert_row(conn, inbound, found.id, principal, InboxStatus.NEW, now)
     return found.id
+
+
+def shared_by(url: str, beats: tuple[float, float] = (0.3, 2.0)) -> Callable[[House], Engine]:
+    """Makes the shared engine of a House."""
+    from gateway.engine.procrastinate import ProcrastinateEngine
+    from gateway.engine.recovery import Beats
+
+    def made(house: House) -> Engine:
+        most = house.settings.sessions.max_running
+        return ProcrastinateEngine(
+            house.runner, house.db, url, house.clock, max_running=most, beats=Beats(*beats)
+        )
+
+    return made

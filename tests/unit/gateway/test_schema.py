@@ -152,3 +152,14 @@ async def test_tables_of_ours_without_a_revision_are_refused(database_url: str) 
     engine.dispose()
     with pytest.raises(DatabaseError, match="no revision"):
         await open_database(database_url)
+
+
+async def test_processes_that_start_on_an_empty_database_at_once_create_it_once(
+    database_url: str,
+) -> None:
+    if database_url.startswith("sqlite"):
+        pytest.skip("one process has an SQLite database for itself")
+    opened = await asyncio.gather(*(open_database(database_url) for _ in range(4)))
+    for database in opened:
+        await database.close()
+    assert "inbox" in shape(database_url)
