@@ -220,7 +220,7 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role, roles: Ro
     engine = engine_of(settings, db, runner, clock, role, base.budgets.waiters)
     commands.busy = engine.busy
     keeper = OrderKeeper(db, base.orders, senders, settings.locale.language)
-    alerts = let_wake(roles, timer, expiry, keeper, base.alerts)
+    alerts = let_wake(roles, timer, expiry, keeper, base.alerts, base.tasks, memory.learning)
     schedules = schedules_of(settings, db, clock, base.teams, base.channels, timer)
     timer.start_turn, presets.on_change = engine.wake, schedules.changed
     mcp.changed = presets.reload

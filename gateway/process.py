@@ -22,7 +22,7 @@ from gateway.control import ControlServer
 from gateway.front import front_of
 from gateway.platforms import Wiring, bot_keys, platform_channels
 from gateway.problems import OperatorError
-from gateway.roles.house import duties_of
+from gateway.roles.house import duties_of, work_of
 from gateway.settings.settings import Settings
 from gateway.talk import converse, dial, near
 
@@ -68,7 +68,7 @@ async def _serve(
         core.desk.decide,
         core.tasks.desk.look,
     )
-    duties = duties_of(core, settings)
+    duties, beside = duties_of(core, settings), work_of(core)
     await front.server.start()
     try:
         await core.channels.start([*platforms, terminal, *front.channels], core.intake.accept)
@@ -77,6 +77,7 @@ async def _serve(
             announce(why)
         await _begin(core)
         await duties.start()
+        await beside.start()
         await control.start()
         front.health.serving = True
         if front.web is not None:
@@ -103,7 +104,7 @@ async def _serve(
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
         await core.orders.stop()
-        await core.tasks.stop()
+        await beside.stop()
         await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()
@@ -115,8 +116,6 @@ async def _begin(core: Core) -> None:
     await core.senders.start()
     await core.engine.start()
     await core.memory.start()
-    # After the memory, which gives back what calls of an earlier process had set aside.
-    await core.tasks.start()
     await core.presets.start()
     await core.recipes.start()
 
@@ -187,6 +186,7 @@ async def chat(
     if text is not None:  # the engine ends with the answer: nobody would hear what a task brings
         core.turns.services = replace(core.turns.services, tasks=None)
     terminal, duties = TerminalChannel(), duties_of(core, settings, talk=True)
+    beside = work_of(core)
     try:
         await core.channels.start([terminal], core.intake.accept)
         await core.models.settle()
@@ -194,8 +194,7 @@ async def chat(
         await core.engine.start()
         await duties.start()
         await core.memory.start()
-        # After the memory, which gives back what calls of an earlier process had set aside.
-        await core.tasks.start()
+        await beside.start()
         with near(terminal, user, session) as line_here:
             return await converse(line_here, text=text, as_json=as_json, files=files)
     finally:
@@ -203,7 +202,7 @@ async def chat(
         await core.budgets.waiters.stop()
         await core.engine.stop(GRACE_S)
         await core.orders.stop()
-        await core.tasks.stop()
+        await beside.stop()
         await core.memory.stop()
         await core.senders.stop(SEND_GRACE_S)
         await core.channels.stop()

@@ -57,7 +57,9 @@ insert into procrastinate_jobs (queue_name, task_name, lock, queueing_lock, sche
 values ('{QUEUE}', '{TASK}', :lane, :lane, now() + make_interval(secs => :seconds),
   jsonb_build_object('conversation_id', cast(:lane as text), 'principal', cast(:person as text))
   || cast(:more as jsonb))
-on conflict (queueing_lock) where status = 'todo' do nothing
+on conflict (queueing_lock) where status = 'todo'
+do update set scheduled_at = excluded.scheduled_at, args = excluded.args
+where excluded.args ? 'failures'
 """)  # noqa: S608 - names of ours
 
 _FREE = text(f"""
@@ -93,7 +95,7 @@ def defer(conn: Connection, woken: Mapping[str, str]) -> None:
 
 
 def later(conn: Connection, jobs: Mapping[str, Later]) -> None:
-    """Let conversations be looked at later; one that is to be looked at anyway stays as it is."""
+    """Let conversations be looked at later; one that is to be looked at anyway waits for no pot, but for a back-off."""
     for lane in sorted(jobs):
         job = jobs[lane]
         more = f'{{"failures": {job.failures}}}' if job.failures else '{"waits": true}'

@@ -113,10 +113,13 @@ class Learning:
         self._running: dict[str, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
         self._looking = False
+        self._takes = True
+        self._tell: Callable[[], None] = self._changed.set
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
-        await self._db.write(partial(give_back, numbers=LEARNING))
+        if self._takes:
+            await self._db.write(partial(give_back, numbers=LEARNING))
         self._idle |= await self._db.read(self._unread)
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")
@@ -133,15 +136,40 @@ class Learning:
         if left:
             await self._db.write(partial(self._put_idle, left, layers=False))
 
+    def share(self, tell: Callable[[], None]) -> None:
+        """Several processes put jobs, and one takes them: this one while it may. `tell` lets that one look."""
+        self._takes, self._tell = False, tell
+
+    async def take_jobs(self) -> None:
+        """From now on this process takes jobs; nobody else does."""
+        await self._db.write(partial(give_back, numbers=LEARNING))
+        self._takes = True
+        self._changed.set()
+
+    async def leave_jobs(self) -> None:
+        """Take no more jobs; what runs is cut off, and left to whoever takes them next."""
+        self._takes = False
+        running = list(self._running.values())
+        for task in running:
+            task.cancel()
+        if running:
+            await asyncio.wait(running)
+
+    def look(self) -> None:
+        """Jobs were put, perhaps by another process."""
+        self._changed.set()
+
     def wake(self) -> None:
         """Jobs were put (and are committed)."""
-        self._changed.set()
+        self._tell()
 
     def spoke(self, session_id: str, *, lane_id: str, private: bool) -> None:
         """A turn is over: the session is read when nothing more is said in it for a while."""
         due = self._clock.monotonic() + self._idle_s
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
         self._changed.set()
+        if not self._takes:
+            self._tell()  # what a compaction has left to be learnt
 
     def after(self, begun: Begun) -> None:
         """The same, of a turn as the engine knows it."""
@@ -193,12 +221,15 @@ class Learning:
             for key, idle in silent.items():
                 if self._idle.get(key) == idle:
                     del self._idle[key]
+            if not self._takes:
+                self._tell()
         now = self._clock.now()
-        while True:
+        while self._takes:
             job, at = await self._db.read(partial(self._due, now))
             if job is None:
                 return self._next(at)
             self._begin(job)
+        return self._next(None)
 
     def _due(self, now: dt.datetime, conn: Connection) -> tuple[Job | None, dt.datetime | None]:
         """The job to begin now, None for none; then, when the next one that is not due yet will be."""

@@ -10,7 +10,7 @@ import logging
 from collections.abc import Awaitable, Callable
 from functools import partial
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from agent_core.storage.recall_index import behind, index_new_rows
 from gateway.engine.begin import Begun
@@ -22,6 +22,8 @@ log = logging.getLogger(__name__)
 BATCH = 25  # rows of one transaction: some ten milliseconds of the only writer
 SESSIONS = 20
 SILENT_S = 20.0  # from the first turn that waits
+INDEX_LOCK = 0x53776978  # "Swix", an arbitrary key of ours
+_ONE_AT_A_TIME = text("select pg_advisory_xact_lock(:key, hashtext(:session))")
 TURNS = 8  # of one session, after which it does not wait any longer
 
 
@@ -110,6 +112,9 @@ class RecallIndexer:
 
 
 def _index(conn: Connection, session: str) -> int:
+    if conn.dialect.name == "postgresql":  # another process may index the same session
+        conn.execute(_ONE_AT_A_TIME, {"key": INDEX_LOCK, "session": session})
+
     def scope(turn: int) -> str | None:
         return None if is_unlearnt(conn, session, turn) else scope_of_turn(conn, turn)
 

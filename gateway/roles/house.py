@@ -31,6 +31,15 @@ def duties_of(core: Core, settings: Settings, *, talk: bool = False) -> Duties:
     return Duties(core.roles, duties)
 
 
+def work_of(core: Core) -> Duties:
+    """What turns leave to be done beside them, by one process at a time; it ends after the turns of this process."""
+    duties = [Duty("tasks", core.tasks.start, core.tasks.stop)]
+    if core.roles.shared:
+        learning = core.memory.learning
+        duties.append(Duty("learning", learning.take_jobs, learning.leave_jobs))
+    return Duties(core.roles, duties)
+
+
 async def _tell_time(core: Core) -> None:
     """The table says what is planned before anything of it is due."""
     await core.schedules.start()

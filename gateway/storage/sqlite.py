@@ -215,7 +215,8 @@ def _commit(connection: Connection, batch: list[_Job]) -> None:
                 _run(connection, raw, job)
             raw.execute("COMMIT")
         except BaseException:
-            raw.execute("ROLLBACK")
+            if raw.in_transaction:  # a full disk has ended it already
+                raw.execute("ROLLBACK")
             raise
     except Exception as e:  # noqa: BLE001 - a full disk or a lock fails this batch, never the thread
         _fail(batch, _wrapped(e))

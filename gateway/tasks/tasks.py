@@ -107,6 +107,10 @@ class BackgroundTasks:
             except AWAY as e:  # the next start does it
                 log.warning("tasks_left", extra={"reason": str(e)})
 
+    def look(self) -> None:
+        """Rows have changed (and are committed)."""
+        self._changed.set()
+
     @property
     def busy(self) -> bool:
         """Whether a task runs, or something is to be looked at."""

@@ -127,13 +127,13 @@ async def test_a_full_disk_fails_what_is_written_and_nothing_else(
         resource.setrlimit(resource.RLIMIT_FSIZE, (wal.stat().st_size, limits[1]))
         try:
             with pytest.raises(OperationalError):
-                await home.say("x" * 20_000, chat="2", author="2", key="m:2:again")
+                await home.say("x" * 3_000, chat="2", author="2", key="m:2:again")
             go.set()  # the turn has its answer, and nowhere to put it
             await until(lambda: "database_wait" in caplog.text)
             assert home.channel.texts("2") == []
         finally:
             resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-        await home.say("x" * 20_000, chat="2", author="2", key="m:2:again")
+        await home.say("x" * 3_000, chat="2", author="2", key="m:2:again")
         await home.quiet()
         assert "before" in home.channel.texts("1")[0]
         assert len(home.channel.texts("1")) == len(home.channel.texts("2")) == 1
