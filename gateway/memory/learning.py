@@ -12,6 +12,7 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import islice, takewhile
 from typing import Any
 
 from sqlalchemy import Connection, select
@@ -108,7 +109,7 @@ class Learning:
         self._models = models
         self._sleep = sleep
         self._idle_s = idle_s
-        self._idle: dict[str, _Idle] = {}
+        self._idle: dict[str, _Idle] = {}  # in the order in which they are due
         self._changed = asyncio.Event()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._task: asyncio.Task[None] | None = None
@@ -120,7 +121,8 @@ class Learning:
         """Take up what an earlier process left, then wait for more."""
         if self._takes:
             await self._db.write(partial(give_back, numbers=LEARNING))
-        self._idle |= await self._db.read(self._unread)
+        unread = await self._db.read(self._unread)
+        self._idle = {k: idle for k, idle in unread.items() if k not in self._idle} | self._idle
         self._changed.set()
         self._task = asyncio.create_task(self._run(), name="learning")
 
@@ -166,6 +168,7 @@ class Learning:
     def spoke(self, session_id: str, *, lane_id: str, private: bool) -> None:
         """A turn is over: the session is read when nothing more is said in it for a while."""
         due = self._clock.monotonic() + self._idle_s
+        self._idle.pop(session_id, None)
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
         self._changed.set()
         if not self._takes:
@@ -192,13 +195,17 @@ class Learning:
         query = select(_CONVERSATION.c.id, _CONVERSATION.c.private, _CONVERSATION.c.session_id)
         here = conn.execute(query.where(_CONVERSATION.c.session_id.in_(ends))).all()
         now, monotonic = self._clock.now(), self._clock.monotonic()
-        return {
-            row.session_id: _Idle(
-                PRIVATE if row.private else row.id,
-                monotonic + self._idle_s - (now - ends[row.session_id]).total_seconds(),
+        found = [
+            (
+                row.session_id,
+                _Idle(
+                    PRIVATE if row.private else row.id,
+                    monotonic + self._idle_s - (now - ends[row.session_id]).total_seconds(),
+                ),
             )
             for row in here
-        }
+        ]
+        return dict(sorted(found, key=lambda item: item[1].due))
 
     async def _run(self) -> None:
         while True:
@@ -215,7 +222,7 @@ class Learning:
     async def _round(self) -> float | None:
         """Begin what may begin; seconds until something else may, None for nothing."""
         monotonic = self._clock.monotonic()
-        silent = {key: idle for key, idle in self._idle.items() if idle.due <= monotonic}
+        silent = dict(takewhile(lambda item: item[1].due <= monotonic, self._idle.items()))
         if silent:
             await self._db.write(partial(self._put_idle, silent, layers=True))
             for key, idle in silent.items():
@@ -241,7 +248,7 @@ class Learning:
 
     def _next(self, at: dt.datetime | None) -> float | None:
         monotonic = self._clock.monotonic()
-        waits = [idle.due - monotonic for idle in self._idle.values()]
+        waits = [idle.due - monotonic for idle in islice(self._idle.values(), 1)]
         if at is not None:
             waits.append((at - self._clock.now()).total_seconds())
         return max(min(waits), 0.0) if waits else None

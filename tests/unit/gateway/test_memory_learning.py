@@ -12,7 +12,7 @@ from gateway.memory.learning import ATTEMPTS, IDLE_S
 from gateway.memory.learning_jobs import condensed, material_of
 from gateway.storage.db import Database
 from tests.harness import call
-from tests.house import House, until
+from tests.house import House, on_sqlite, until
 
 LINE = "[偏好] 偏好尾盘买入"
 CHAT = (Answer(calls=(call("echo"),)), "好的。", "记下了。")
@@ -263,3 +263,21 @@ async def test_a_demo_learns_nothing(db: Database) -> None:
         assert await jobs(house) == []
         assert await learnt(house) == []
         house.teacher = ScriptedModel([])
+
+
+@on_sqlite
+async def test_each_session_is_read_when_it_has_been_silent_long_enough(db: Database) -> None:
+    """MEM-5: who speaks again waits anew, and holds nobody else up."""
+    chats = ScriptedModel([*CHAT, *CHAT, "好的。"])
+    async with House(db, chats, teacher=ScriptedModel([LINE, LINE])) as house:
+        await talk(house, author="1", chat="1")
+        await house.later(60)
+        await talk(house, author="2", chat="2")
+        await house.later(60)
+        await house.ask("还有一句", author="1", chat="1")
+        await house.later(IDLE_S - 59)
+        await idle(house)
+        assert [owner for owner, *_ in await learnt(house)] == ["telegram:2"]
+        await house.later(60)
+        await idle(house)
+        assert {owner for owner, *_ in await learnt(house)} == {"telegram:1", "telegram:2"}
