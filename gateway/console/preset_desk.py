@@ -69,14 +69,21 @@ class PresetDesk:
         path = presets.files.get(name)
         if path is None:
             return None
-        if path.startswith(SHIPPED):
+        if not self.is_own(presets, name):
             text = _package_text(path)
-            return SourceFile(name, path, text, digest_of(text), own=False)
+            return SourceFile(name, Path(path).name, text, digest_of(text), own=False)
         try:
             text = Path(path).read_bytes().decode("utf-8-sig", "replace")
         except OSError:
             text = ""
         return SourceFile(name, Path(path).name, text, digest_of(text), own=True)
+
+    def is_own(self, presets: PresetSet, name: str) -> bool:
+        """Whether a preset's file is the operator's, and not one of the package."""
+        path = Path(presets.files.get(name, ""))
+        return path.is_absolute() and path.resolve().is_relative_to(
+            self._settings.presets_dir.resolve()
+        )
 
     def check(self, name: str, text: str) -> list[Problem]:
         """What would be wrong if a preset's file said this; also in presets that extend it."""
@@ -101,11 +108,9 @@ class PresetDesk:
 
     def _file(self, presets: PresetSet, name: str) -> Path:
         """The operator's file of a preset. Raises NotOurs."""
-        path = Path(presets.files.get(name, ""))
-        folder = self._settings.presets_dir.resolve()
-        if not path.is_absolute() or not path.resolve().is_relative_to(folder):
+        if not self.is_own(presets, name):
             raise NotOurs
-        return path
+        return Path(presets.files[name])
 
     def _found(self, now: PresetSet, file: Path, text: str) -> list[Problem]:
         """The findings about a draft, the file's own and those that it brings to others."""
@@ -133,6 +138,9 @@ def is_name(name: str) -> bool:
 
 
 def _package_text(path: str) -> str:
+    """A file of the package, which need not be a folder."""
+    if Path(path).is_absolute():
+        return Path(path).read_text("utf-8")
     from importlib.resources import files
 
     return (files("swarm_presets") / path.removeprefix(SHIPPED)).read_text("utf-8")

@@ -128,7 +128,7 @@ def findings(problems: Sequence[Problem]) -> list[Finding]:
 def _item(house: House, presets: PresetSet, name: str) -> PresetItem:
     team = house.core.turns.teams.find(name) if name in presets.trees else None
     file = presets.files[name]
-    own = not file.startswith("swarm_presets/")
+    own = house.presets.is_own(presets, name)
     errors = sum(p.severity == "error" for p in presets.found.get(name, ()))
     return PresetItem(
         name,

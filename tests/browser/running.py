@@ -39,6 +39,7 @@ class RunningGateway:
 
     folder: Path
     port: int = field(default_factory=free_port)
+    more: str = ""  # further lines of its settings
     log: list[str] = field(default_factory=list)
     target: Target | None = None
     _process: Process | None = None
@@ -52,7 +53,9 @@ class RunningGateway:
     async def start(self) -> Target:
         """Start it; returns the address with the one-time code that it prints."""
         config = self.folder / "swarmgate.yaml"
-        config.write_text(SETTINGS.format(folder=self.folder, port=self.port), encoding="utf-8")
+        text = SETTINGS.format(folder=self.folder, port=self.port) + self.more
+        config.write_text(text, encoding="utf-8")
+        config.chmod(0o600)
         self._printed = asyncio.get_running_loop().create_future()
         self._process = await asyncio.create_subprocess_exec(
             sys.executable, "-m", "gateway", "run", "-c", str(config),

@@ -281,3 +281,15 @@ async def _state(response: Any) -> dict[str, Any]:
         assert line
     state: dict[str, Any] = json.loads(line.removeprefix(b"data: "))
     return state
+
+
+async def test_a_shipped_preset_is_told_from_ones_own(house: ConsoleHouse, tmp_path: Path) -> None:
+    (tmp_path / "presets").mkdir()
+    own = "version: 1\nname: mine\ntitle: Mine\nextends: solo\n"
+    (tmp_path / "presets" / "mine.yaml").write_text(own, encoding="utf-8")
+    async with house.program("viewer") as client, client.get("/api/v1/presets") as response:
+        found = {p["name"]: (p["own"], p["state"]) for p in (await response.json())["presets"]}
+    assert found["mine"] == (True, "ready")
+    assert found["solo"] == (False, "ready")
+    assert found["trading-desk"] == (False, "default")
+    assert found["desk-base"] == (False, "abstract")

@@ -1,0 +1,247 @@
+"""The operators' console in a real browser on the real gateway: each page, each role, an edit that a chat then uses."""
+
+import re
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+import pytest_asyncio
+from axe_playwright_python.async_playwright import Axe
+from playwright.async_api import Browser, BrowserContext, Page, expect
+
+from tests.browser.conftest import OTHER_SCHEMES, WINDOWS
+from tests.browser.console_seed import seed
+from tests.browser.running import RunningGateway
+from tests.browser.walk import Walk
+
+pytestmark = [
+    pytest.mark.browser,
+    pytest.mark.slow,
+    pytest.mark.timeout(180),
+    pytest.mark.asyncio(loop_scope="session"),
+]
+TOKENS = {
+    "admin": "admin-token-0123456789abcdef",
+    "operator": "olga-token-0123456789abcdef",
+    "viewer": "vera-token-0123456789abcdef",
+}
+SETTINGS = f"""\
+presets_dir: ./presets
+console:
+  tokens:
+    olga: {{token: {TOKENS["operator"]}, role: operator}}
+    vera: {{token: {TOKENS["viewer"]}, role: viewer}}
+    anna: {{token: {TOKENS["admin"]}, role: admin}}
+"""
+GOOG = "How did GOOG do in 2012, and what does its trend look like?"
+PAGES = (
+    "", "/approvals", "/sessions", "/runs", "/runs/1", "/presets", "/presets/trading-desk", "/presets/watch",
+    "/presets/watch/edit", "/people", "/people/web%3Ame", "/deliveries", "/schedules", "/usage", "/search", "/settings",
+    "/access",
+)  # fmt: skip
+in_one_window = pytest.mark.parametrize("window", WINDOWS[:1], ids=lambda w: w.name, indirect=True)
+in_all_schemes = pytest.mark.parametrize(
+    "window", [*WINDOWS, *OTHER_SCHEMES], ids=lambda w: w.name, indirect=True
+)
+WATCH = "version: 1\nname: watch\ntitle: Watch\ndescription: Looks after a few symbols.\nextends: trading-desk\n"
+
+
+@pytest_asyncio.fixture(loop_scope="session", scope="module")
+async def running(
+    tmp_path_factory: pytest.TempPathFactory, browser: Browser
+) -> AsyncIterator[RunningGateway]:
+    """A gateway that has answered once and has something waiting everywhere."""
+    gateway = RunningGateway(tmp_path_factory.mktemp("console"), more=SETTINGS)
+    (gateway.folder / "presets").mkdir()
+    (gateway.folder / "presets" / "watch.yaml").write_text(WATCH, encoding="utf-8")
+    target = await gateway.start()
+    context = await browser.new_context(locale="en-US")
+    walk = Walk(await context.new_page(), target)
+    await walk.log_in()
+    await walk.ask(GOOG)
+    await walk.answered(1, timeout=60_000)
+    await context.close()
+    await seed(gateway.data)
+    yield gateway
+    await gateway.stop()
+    assert gateway.errors() == []
+
+
+def address(gateway: RunningGateway, path: str = "") -> str:
+    assert gateway.target
+    return f"{gateway.target.url}/console{path}"
+
+
+async def log_in(page: Page, gateway: RunningGateway, role: str) -> None:
+    await page.goto(address(gateway))
+    await page.locator("#token").fill(TOKENS[role])
+    await page.locator("button.main").click()
+    await expect(page.locator("#content")).to_be_visible()
+
+
+async def picture(page: Page, pictures: Path | None, name: str) -> None:
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
+        await page.screenshot(path=str(pictures / f"{name}.png"))
+
+
+async def is_accessible(page: Page) -> None:
+    """axe-core finds nothing serious."""
+    found = await Axe().run(page)
+    serious = [
+        f"{v['id']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:200]}"
+        for v in found.response["violations"]
+        if v["impact"] in {"serious", "critical"}
+    ]
+    assert serious == [], page.url
+
+
+async def fits(page: Page) -> None:
+    over = await page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert over <= 1, page.url
+
+
+@in_all_schemes
+async def test_every_page_is_whole_accessible_and_as_wide_as_the_window(
+    page: Page, running: RunningGateway, pictures: Path | None
+) -> None:
+    await page.goto(address(running))
+    await is_accessible(page)
+    await picture(page, pictures, "console-login")
+    await log_in(page, running, "admin")
+    session = str(running.rows("select id from session where parent is null limit 1")[0][0])
+    for path in (
+        *PAGES,
+        f"/sessions/{session}",
+        f"/sessions/{session}/requests",
+        f"/sessions/{session}/archive",
+    ):
+        answer = await page.goto(address(running, path))
+        assert answer
+        assert answer.status == 200, path
+        await expect(page.locator("h1")).to_have_text(re.compile(r"\S"))
+        await expect(page.locator('[data-badge="approvals"]')).to_have_text("1")
+        await fits(page)
+        await is_accessible(page)
+        name = path.replace(session, "one").replace("%3A", "-").strip("/").replace("/", "-")
+        await picture(page, pictures, f"console-{name or 'overview'}")
+
+
+@in_one_window
+@pytest.mark.parametrize("language", ["zh-CN"])
+async def test_the_console_speaks_chinese_to_a_chinese_browser_and_english_on_request(
+    page: Page, running: RunningGateway, pictures: Path | None
+) -> None:
+    await log_in(page, running, "viewer")
+    await expect(page.locator("h1")).to_have_text("总览")
+    await expect(page.get_by_role("link", name="审批")).to_be_visible()
+    await picture(page, pictures, "console-overview-zh")
+    await page.get_by_role("button", name="English").click()
+    await expect(page.locator("h1")).to_have_text("Overview")
+
+
+@in_one_window
+@pytest.mark.parametrize("role", ["viewer", "operator", "admin"])
+async def test_each_role_sees_the_controls_that_it_may_use(
+    page: Page, running: RunningGateway, role: str
+) -> None:
+    operates, rules = role != "viewer", role == "admin"
+    await log_in(page, running, role)
+    for path, name, there in (
+        ("", "Halt trading", operates),
+        ("/approvals", "Deny", operates),
+        ("/deliveries", "Send again", operates),
+        ("/schedules", "Take off", operates),
+        ("/people/telegram%3A42", "Shut out", operates),
+        ("/people/telegram%3A42", "Forget everything", rules),
+    ):
+        await page.goto(address(running, path))
+        await expect(page.get_by_role("button", name=name)).to_have_count(int(there))
+    for path, status in (("/presets/watch/edit", operates), ("/access", rules)):
+        answer = await page.goto(address(running, path))
+        assert answer
+        assert answer.status == (200 if status else 403), path
+    await expect(page.get_by_role("link", name="Access and audit")).to_have_count(int(rules))
+
+
+@in_one_window
+async def test_the_kill_switch_asks_first_and_is_seen_on_every_open_page(
+    page: Page, context: BrowserContext, running: RunningGateway
+) -> None:
+    await log_in(page, running, "operator")
+    other = await context.new_page()
+    await other.goto(address(running, "/people"))
+    banner = other.get_by_text("Trading is halted.")
+    await expect(banner).to_be_hidden()
+    await page.get_by_label("Reason").fill("strange prices")
+    await page.get_by_role("button", name="Halt trading").click()
+    await page.get_by_role("button", name="Cancel").click()
+    await expect(page.get_by_role("button", name="Halt trading")).to_be_focused()
+    await page.get_by_role("button", name="Halt trading").click()
+    await page.get_by_role("button", name="Yes").click()
+    await expect(page.get_by_role("status").first).to_contain_text("Trading is halted")
+    await expect(page.locator("#switch")).to_contain_text("strange prices")
+    await expect(banner).to_be_visible()
+    await page.get_by_role("button", name="Let trading go on").click()
+    await page.get_by_role("button", name="Yes").click()
+    await expect(banner).to_be_hidden()
+    await other.close()
+
+
+@in_one_window
+async def test_the_keyboard_alone_gets_everywhere(page: Page, running: RunningGateway) -> None:
+    await log_in(page, running, "operator")
+    await page.keyboard.press("Tab")
+    await expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    await page.keyboard.press("Enter")
+    await expect(page.locator("#main")).to_be_focused()
+    await page.keyboard.press("g")
+    await page.keyboard.press("s")
+    await expect(page.locator("html.scripted h1")).to_have_text("Sessions")
+    await page.keyboard.press("/")
+    await expect(page.get_by_label("Title, owner or id")).to_be_focused()
+
+
+@in_one_window
+async def test_an_operator_mends_a_mistake_in_a_preset_and_the_next_message_uses_it(
+    page: Page, browser: Browser, tmp_path: Path, pictures: Path | None
+) -> None:
+    gateway = RunningGateway(tmp_path, more=SETTINGS)
+    target = await gateway.start()
+    try:
+        chat = await browser.new_context(locale="en-US")
+        walk = Walk(await chat.new_page(), target)
+        await walk.log_in()
+        await walk.ask(GOOG)
+        await walk.chart(await walk.answered(1, timeout=60_000))
+
+        await log_in(page, gateway, "operator")
+        await page.goto(address(gateway, "/presets/trading-desk"))
+        await page.get_by_text("Change it in a preset of one's own").click()
+        await page.get_by_role("button", name="Begin").click()
+        await expect(page.locator("h1")).to_have_text("Edit trading-desk")
+        field, save = page.locator("#text"), page.get_by_role("button", name="Save")
+        text = await field.input_value()
+        line = text.count("\n") + 2
+        await field.fill(f"{text}supervisor:\n  tools: {{remove: [chrat]}}\n")
+        problem = page.locator("#problems li.error").first
+        await expect(problem).to_contain_text(f"line {line}, column 20")
+        await expect(problem).to_contain_text("chart")
+        await expect(save).to_be_disabled()
+        await picture(page, pictures, "console-editor-mistake")
+        await is_accessible(page)
+        await problem.get_by_role("button").click()
+        marked = "el => el.value.slice(el.selectionStart).split('\\n')[0]"
+        assert (await field.evaluate(marked)).startswith("chrat")
+
+        await field.fill(f"{text}supervisor:\n  tools: {{remove: [chart]}}\n")
+        await expect(save).to_be_enabled()
+        await page.keyboard.press("Control+s")
+        await expect(page.locator("#verdict")).to_have_text("Saved. The next message uses it.")
+
+        await walk.ask("How did AAPL do in 2012, and what does its trend look like?")
+        answer = await walk.answered(2, timeout=60_000)
+        await expect(answer.locator("figure img")).to_have_count(0)
+        await chat.close()
+    finally:
+        await gateway.stop()
