@@ -39,8 +39,8 @@ class ConsoleDoor:
         """All routes, with absolute paths."""
         return [
             web.route("*", "/console", self._console),
-            web.route("*", "/console/{tail:.*}", self._console),
-            web.route("*", "/api/v1/{tail:.*}", self._api),
+            web.route("*", "/console/{tail:[\\s\\S]*}", self._console),
+            web.route("*", "/api/v1/{tail:[\\s\\S]*}", self._api),
         ]
 
     async def stop(self) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 from pydantic import TypeAdapter
 from pydantic.json_schema import JsonSchemaMode
 
-from gateway.console.calls import Action, Nothing, View
+from gateway.console.calls import Action, View
 
 Json = dict[str, Any]
 _REF = "#/components/schemas/{model}"
@@ -15,6 +15,7 @@ _SAID = {
     403: "The role does not include this, or a page of another site asks.",
     404: "There is nothing under this address.",
     409: "It is not as it was when it was read, or was done before.",
+    413: "The body is too large.",
     415: "The body is no JSON.",
     422: "The request is not as described here.",
     429: "Too many wrong tokens from this address.",
@@ -39,8 +40,9 @@ def document(views: list[View], actions: list[Action]) -> Json:
             view, query, schemas[id(view), "serialization"]
         )
     for action in actions:
+        body = _resolved(schemas[id(action), "validation"], defs)
         paths.setdefault(action.path, {})["post"] = _post(
-            action, schemas[id(action), "validation"], schemas[id(action), "serialization"]
+            action, body, schemas[id(action), "serialization"]
         )
     return _whole(paths, defs)
 
@@ -90,10 +92,10 @@ def _post(action: Action, body: Json, answer: Json) -> Json:
         "description": f"Needs the role {action.role}.",
         "parameters": _braces(action.path),
         "requestBody": {
-            "required": action.body is not Nothing,
+            "required": bool(body.get("required")),
             "content": {"application/json": {"schema": body}},
         },
-        "responses": _responses(answer, _errors(action.path, (415, 422, *action.errors))),
+        "responses": _responses(answer, _errors(action.path, (413, 415, 422, *action.errors))),
     }
 
 

@@ -231,7 +231,7 @@ async def forget_all(call: Call[Sure]) -> Done:
     """Delete everything that is kept of a person, with their linked accounts, and count again to prove it."""
     house, person = call.house, call.path["id"]
     if call.wanted.confirm != person:
-        raise Refused(422, "not_confirmed", "Write the person's id to confirm.")
+        raise Refused(409, "not_confirmed", "Write the person's id to confirm.")
     core, now, rooms = house.core, house.core.clock.now(), workspaces_of(house.settings)
 
     def work(conn: Connection) -> forget.Report:

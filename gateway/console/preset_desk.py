@@ -6,7 +6,6 @@ written only without an error, and only over the text that it was made from.
 
 import hashlib
 import os
-import re
 import shutil
 import tempfile
 import threading
@@ -20,7 +19,6 @@ from gateway.settings.settings import Settings
 from swarm_presets.files import MAX_BYTES, Reader
 from swarm_presets.loader import PresetSet
 from swarm_presets.problems import Problem
-from swarm_presets.scalars import PRESET_NAME
 
 SHIPPED = "swarm_presets/"
 NOBODY = Path("/nonexistent/swarmgate-presets")
@@ -130,11 +128,6 @@ class PresetDesk:
 def digest_of(text: str) -> str:
     """What tells two texts of a file apart."""
     return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
-
-
-def is_name(name: str) -> bool:
-    """Whether a preset may be called so."""
-    return re.fullmatch(PRESET_NAME, name) is not None
 
 
 def _package_text(path: str) -> str:

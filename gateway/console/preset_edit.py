@@ -10,11 +10,12 @@ from sqlalchemy import Connection
 from gateway.cli.preset_new import write_new
 from gateway.console import audit
 from gateway.console.calls import Call, Done, Refused, Wanted, missing
-from gateway.console.preset_desk import Changed, NotOurs, digest_of, is_name
+from gateway.console.preset_desk import Changed, NotOurs, digest_of
 from gateway.console.presets import Finding, findings
 from gateway.problems import OperatorError
+from swarm_presets.scalars import PRESET_NAME
 
-MAX_CHARS = 400_000
+MAX_CHARS = 80_000  # as JSON, escaped, within what one request may hold
 
 
 class Draft(Wanted):
@@ -32,7 +33,7 @@ class Save(Draft):
 class Extend(Wanted):
     """The name of a new preset; the same name makes one that takes the shipped one's place."""
 
-    name: Annotated[str, Field(min_length=1, max_length=64)]
+    name: Annotated[str, Field(pattern=PRESET_NAME)]
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,9 +91,6 @@ async def extend(call: Call[Extend]) -> Done:
     presets = await asyncio.to_thread(desk.load)
     if parent not in presets.trees:
         raise missing()
-    if not is_name(name):
-        said = "A name begins with a letter a-z; then letters, digits, - and _."
-        raise Refused(422, "bad_request", said)
     folder = call.house.settings.presets_dir
     try:
         await asyncio.to_thread(write_new, folder, name, parent, presets.trees[parent])

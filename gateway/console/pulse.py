@@ -12,8 +12,8 @@ from collections.abc import Awaitable, Callable
 from aiohttp import web
 
 log = logging.getLogger(__name__)
-BEAT_S = 2.0
-ALIVE_S = 15.0  # between signs of life where nothing changes: proxies close what is silent
+BEAT_S = 3.0
+QUIET_BEATS = 5  # between signs of life where nothing changes: proxies close what is silent
 
 Look = Callable[[], Awaitable[dict[str, object]]]
 StillIn = Callable[[frozenset[str]], Awaitable[frozenset[str]]]
@@ -62,10 +62,10 @@ class Pulse:
                 "X-Accel-Buffering": "no",
             }
         )
-        await stream.prepare(request)
         watcher = _Watcher(login)
         self._watchers.add(watcher)
         try:
+            await stream.prepare(request)
             self._start()
             await self._tell(stream, watcher)
         except ConnectionError:
@@ -78,28 +78,27 @@ class Pulse:
         said = b""
         await stream.write(b"retry: 2000\n\n")
         while not (watcher.over or self._closed):
-            if said != self._state:
-                said = self._state
-                await stream.write(b"event: state\ndata: " + said + b"\n\n")
+            news = said != self._state
+            said = self._state
+            await stream.write(b"event: state\ndata: " + said + b"\n\n" if news else b":\n\n")
             watcher.news.clear()
-            try:
-                async with asyncio.timeout(ALIVE_S):
-                    await watcher.news.wait()
-            except TimeoutError:
-                await stream.write(b":\n\n")
+            await watcher.news.wait()
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._run(), name="console-pulse")
 
     async def _run(self) -> None:
-        looks = 0
+        quiet = 0
         while self._watchers and not self._closed:
             try:
-                await self._once(with_logins=looks % 5 == 0)
+                quiet = 0 if await self._changed() else quiet + 1
+                if quiet >= QUIET_BEATS:
+                    quiet = 0
+                    await self._end_those_out()
+                    self._wake()
             except Exception:  # the database is away; the next look may find it
                 log.exception("console_pulse_waits")
-            looks += 1
             self._nudge.clear()
             try:
                 async with asyncio.timeout(BEAT_S):
@@ -107,15 +106,22 @@ class Pulse:
             except TimeoutError:
                 pass
 
-    async def _once(self, *, with_logins: bool) -> None:
+    async def _changed(self) -> bool:
+        """Look; tell everybody where something is not as it was."""
         state = json.dumps(await self._look(), separators=(",", ":")).encode()
-        if with_logins:
-            holding = await self._still_in(frozenset(w.login for w in self._watchers))
-            for watcher in self._watchers:
-                watcher.over = watcher.over or watcher.login not in holding
-                if watcher.over:
-                    watcher.news.set()
-        if state != self._state:
-            self._state = state
-            for watcher in self._watchers:
-                watcher.news.set()
+        if state == self._state:
+            return False
+        self._state = state
+        await self._end_those_out()
+        self._wake()
+        return True
+
+    async def _end_those_out(self) -> None:
+        """End the streams of log-ins that hold no more."""
+        holding = await self._still_in(frozenset(w.login for w in self._watchers))
+        for watcher in self._watchers:
+            watcher.over = watcher.over or watcher.login not in holding
+
+    def _wake(self) -> None:
+        for watcher in self._watchers:
+            watcher.news.set()

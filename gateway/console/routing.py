@@ -38,6 +38,9 @@ class Router:
         actions = ((pattern.fullmatch(path), action) for pattern, action in self._actions)
         view = next(((m, v) for m, v in views if m), None)
         action = next(((m, a) for m, a in actions if m), None)
+        if view and action and bool(view[0].re.groups) != bool(action[0].re.groups):
+            # a path that is written out is no id of somebody
+            view, action = (None, action) if view[0].re.groups else (view, None)
         matched = view or action
         if matched is None:
             raise missing()

@@ -15,13 +15,11 @@ TEXTS: dict[str, str] = {
     "Trading was not halted.": "交易本来就没有暂停。",
     "Authorization: Bearer <token> is needed.": "需要 Authorization: Bearer <令牌>。",
     "The body must be a JSON object.": "请求体必须是 JSON 对象。",
+    "The body is too large.": "请求体过大。",
     "The body must be application/json.": "请求体必须是 application/json。",
     "A text must not hold the character U+0000.": "文本不能包含字符 U+0000。",
     "The yes to question {number} counts no more.": "对问题 {number} 的同意不再有效。",
     "This question has no yes that is remembered.": "此问题没有被记住的同意。",
-    "A name begins with a letter a-z; then letters, digits, - and _.": (
-        "名称以字母 a-z 开头，其后为字母、数字、- 和 _。"
-    ),
     "A preset of this name exists already.": "已有同名预设。",
     "The file was changed meanwhile: load the page again.": "文件已被修改，请重新加载页面。",
     "Not saved: there are errors.": "未保存：存在错误。",

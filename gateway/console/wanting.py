@@ -1,4 +1,4 @@
-"""What a request wants, read from its query, its form or its JSON, and checked. Raises Refused (415, 422)."""
+"""What a request wants, read from its query, its form or its JSON, and checked. Raises Refused (413, 415, 422)."""
 
 import json
 from collections.abc import Mapping
@@ -32,7 +32,9 @@ async def from_json(model: type[Wanted], request: web.Request) -> Wanted:
         raise Refused(415, "unsupported_media_type", "The body must be application/json.")
     try:
         body = json.loads(await request.text())
-    except (ValueError, RecursionError):
+    except web.HTTPRequestEntityTooLarge:
+        raise Refused(413, "too_large", "The body is too large.") from None
+    except (ValueError, RecursionError, LookupError):  # no JSON, too deep, an unknown charset
         body = None
     if not isinstance(body, dict):
         raise Refused(422, "bad_request", "The body must be a JSON object.")
