@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from agent_core.finance.chart_axis import date_ticks
+from agent_core.finance.chart_dark import marked
 from agent_core.finance.chart_fonts import families
 from agent_core.finance.chart_theme import DPI, EDGE, THEMES, TICKS, WIDTH, WORDS, ThemeName
 
@@ -23,6 +24,7 @@ class Frame:
         from matplotlib.figure import Figure
 
         self.theme = THEMES[theme]
+        self._mark = marked(theme)
         self.figure = Figure(figsize=(WIDTH, height), dpi=DPI)
         FigureCanvasAgg(self.figure)
 
@@ -88,7 +90,7 @@ class Frame:
     def png(self) -> bytes:
         """The picture."""
         out = io.BytesIO()
-        self.figure.savefig(out, format="png", facecolor=self.theme.paper)
+        self.figure.savefig(out, format="png", facecolor=self.theme.paper, metadata=self._mark)
         return out.getvalue()
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
 from agent_core.finance.chart_axis import date_ticks
+from agent_core.finance.chart_dark import marked
 from agent_core.finance.chart_fonts import families, has_han
 from agent_core.finance.chart_theme import (
     DENSE,
@@ -68,7 +69,8 @@ def draw_equity(request: EquityRequest) -> bytes:
         FigureCanvasAgg(figure)
         _Picture(request, figure).draw()
         out = io.BytesIO()
-        figure.savefig(out, format="png", facecolor=THEMES[request.theme].paper)
+        paper, mark = THEMES[request.theme].paper, marked(request.theme)
+        figure.savefig(out, format="png", facecolor=paper, metadata=mark)
         return out.getvalue()
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from agent_core.finance.chart_dark import marked
 from agent_core.finance.chart_fonts import families, has_han
 from agent_core.finance.chart_theme import (
     DPI,
@@ -64,7 +65,8 @@ def draw_allocation(request: Allocation) -> bytes:
         FigureCanvasAgg(figure)
         _draw(request, bars, figure)
         out = io.BytesIO()
-        figure.savefig(out, format="png", facecolor=THEMES[request.theme].paper)
+        paper, mark = THEMES[request.theme].paper, marked(request.theme)
+        figure.savefig(out, format="png", facecolor=paper, metadata=mark)
         return out.getvalue()
 
 

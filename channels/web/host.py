@@ -85,8 +85,11 @@ class WebHost(Protocol):
         """
         ...
 
-    async def file(self, person: str, ref: str) -> FileData:
-        """A file of one of the person's sessions. Raises KeyError for any other."""
+    async def file(self, person: str, ref: str, *, dark: bool = False) -> FileData:
+        """A file of one of the person's sessions. Raises KeyError for any other.
+
+        `dark`: of a picture that has a form for dark pages, that form.
+        """
         ...
 
     def commands(self, language: str) -> Sequence[tuple[str, str]]:

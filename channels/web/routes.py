@@ -153,7 +153,8 @@ class ChatRoutes:
 
     async def _file(self, request: web.Request, person: str) -> web.StreamResponse:
         try:
-            file = await self._host.file(person, request.match_info["ref"])
+            dark = request.query.get("theme") == "dark"
+            file = await self._host.file(person, request.match_info["ref"], dark=dark)
         except KeyError:
             raise RequestError(404, "unknown_file", "No such file.") from None
         shown = file.media_type in SHOWN_IN_PLACE

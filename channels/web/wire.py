@@ -48,8 +48,10 @@ def step_json(steps: Sequence[Step]) -> list[Json]:
 
 def file_json(item: FileItem) -> Json:
     """A stored file and where it is served."""
+    url = f"/chat/files/{quote(item.ref, safe='')}"
     return {
-        "url": f"/chat/files/{quote(item.ref, safe='')}",
+        "url": url,
+        "dark": f"{url}?theme=dark" if item.media_type == "image/png" else None,
         "name": item.name,
         "media_type": item.media_type,
         "caption": item.caption,
@@ -63,6 +65,7 @@ def _attachment_json(attachment: Attachment) -> Json:
     data = base64.b64encode(attachment.data or b"").decode()
     return {
         "url": f"data:{attachment.media_type};base64,{data}",
+        "dark": None,
         "name": attachment.name,
         "media_type": attachment.media_type,
         "caption": attachment.caption,

@@ -4,15 +4,18 @@ History is what the person saw: inbox rows and sent replies of the place, not th
 also holds what only models read.
 """
 
+import asyncio
 import datetime as dt
 import json
 import secrets
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from aiohttp import web
 from sqlalchemy import Connection, func, select
 
+from agent_core.finance.chart_dark import darkened
 from agent_core.ports import Clock
 from agent_core.storage.statements import load_blob
 from agent_core.storage.tables import Session
@@ -84,12 +87,16 @@ class GatewayWebHost:
             raise KeyError(session_id)
         return await self._db.read(lambda conn: _history(conn, PREFIX + session_id))
 
-    async def file(self, person: str, ref: str) -> FileData:
+    async def file(self, person: str, ref: str, *, dark: bool = False) -> FileData:
         """See WebHost."""
         found = await self._db.read(lambda conn: _file(conn, f"web:{person}", ref))
         if found is None:
             raise KeyError(ref)
-        return FileData(*found)
+        file = FileData(*found)
+        if dark and file.media_type == "image/png":
+            turned = await asyncio.to_thread(darkened, file.data)
+            return file if turned is None else replace(file, data=turned)
+        return file
 
     def commands(self, language: str) -> Sequence[tuple[str, str]]:
         """See WebHost."""

@@ -3,10 +3,11 @@
 import asyncio
 import datetime as dt
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from aiohttp import web
 
+from agent_core.finance.chart_dark import darkened
 from channels.types import Address, Attachment, Button, Inbound, Kind, Outbound, Step
 from channels.web.channel import WebChannel
 from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
@@ -60,8 +61,10 @@ class MemoryHost:
             raise KeyError(session_id)
         return tuple(self.chats[session_id].messages)
 
-    async def file(self, person: str, ref: str) -> FileData:
-        return self.files[person, ref]
+    async def file(self, person: str, ref: str, *, dark: bool = False) -> FileData:
+        light = self.files[person, ref]
+        turned = darkened(light.data) if dark else None
+        return light if turned is None else replace(light, data=turned)
 
     def commands(self, language: str) -> Sequence[tuple[str, str]]:
         if language == "zh":

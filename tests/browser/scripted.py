@@ -4,6 +4,7 @@ import asyncio
 import io
 from dataclasses import replace
 
+from agent_core.finance.chart_dark import marked
 from channels.types import Button, Inbound, Preview, Step
 from channels.web.host import FileData, FileItem
 from tests.browser.memory_host import Gateway
@@ -50,7 +51,7 @@ def chart() -> bytes:
     axes.plot([323, 332, 290, 310, 300, 345, 377, 354], color="#0f6b5c")
     axes.set_title("GOOG 2012, daily close in USD")
     buffer = io.BytesIO()
-    figure.savefig(buffer, format="png")
+    figure.savefig(buffer, format="png", metadata=marked("light"))
     return buffer.getvalue()
 
 

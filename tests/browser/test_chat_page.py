@@ -58,6 +58,7 @@ async def test_a_question_brings_a_streamed_answer_with_steps_and_a_chart(
     await answer.locator("summary").first.click()
     await answer.locator("figure button").click()
     await expect(page.locator("#viewer")).to_be_visible()
+    await walk.follows_theme(page.locator("#viewer img"))
     await walk.picture("5-chart")
     await page.keyboard.press("Escape")
     await expect(page.locator("#viewer")).to_be_hidden()

@@ -7,6 +7,15 @@ from typing import Literal
 
 from playwright.async_api import Locator, Page, expect
 
+# The red of the uppermost left pixel of a picture.
+CORNER = """async image => {
+  await image.decode();
+  const canvas = document.createElement('canvas');
+  const context = canvas.getContext('2d');
+  context.drawImage(image, 0, 0, 1, 1, 0, 0, 1, 1);
+  return context.getImageData(0, 0, 1, 1).data[0];
+}"""
+
 
 @dataclass(frozen=True)
 class Target:
@@ -78,13 +87,20 @@ class Walk:
         return self.answers.last
 
     async def chart(self, answer: Locator) -> None:
-        """The answer holds a picture that has loaded and has a text for who cannot see it."""
+        """The answer holds a picture that has loaded, in the page's theme, with a text for who cannot see it."""
         image = answer.locator("figure img").first
         await expect(image).to_be_visible()
         await expect(image).to_have_attribute("alt", re.compile(r"\S"))
         await image.scroll_into_view_if_needed()
         await expect(image).to_have_js_property("complete", True)
         assert await image.evaluate("image => image.naturalWidth") > 100
+        await self.follows_theme(image)
+
+    async def follows_theme(self, image: Locator) -> None:
+        """The paper of a chart is dark on a dark page, and white on a light one."""
+        dark = await self.page.evaluate("matchMedia('(prefers-color-scheme: dark)').matches")
+        corner = await image.evaluate(CORNER)
+        assert (corner < 64) if dark else (corner > 240), f"dark page: {dark}, paper: {corner}"
 
     async def scroll_top(self) -> float:
         """How far the messages are scrolled."""

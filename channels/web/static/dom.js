@@ -12,6 +12,11 @@ export function h(tag, attributes = {}, ...children) {
   return node;
 }
 
+/** The form of a picture for dark pages, as the first child of its <picture>; null where it has none. */
+export function darkSource(file) {
+  return file.dark ? h("source", { srcset: file.dark, media: "(prefers-color-scheme: dark)" }) : null;
+}
+
 const DATE = /\d{4}-\d{2}-\d{2}/g;
 
 /** Keep each date in `root` on one line: browsers break at its hyphens. Returns `root`. */

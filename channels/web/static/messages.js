@@ -1,6 +1,6 @@
 // One message each: what a person wrote, an answer, and an answer in the making that turns into one.
 
-import { h } from "/static/dom.js";
+import { darkSource, h } from "/static/dom.js";
 import { MarkdownView } from "/static/markdown.js";
 import { StepsView } from "/static/steps.js";
 import { t } from "/static/texts.js";
@@ -25,7 +25,8 @@ export class UserView {
 function picture(file, view) {
   const name = file.caption || file.name;
   const image = h("img", { src: file.url, alt: name, loading: "lazy", decoding: "async" });
-  const button = h("button", { type: "button", class: "enlarge", "aria-label": t("enlarge", { name }) }, image);
+  const shown = h("picture", {}, darkSource(file), image);
+  const button = h("button", { type: "button", class: "enlarge", "aria-label": t("enlarge", { name }) }, shown);
   button.addEventListener("click", () => view(file));
   return h("figure", {}, button, file.caption ? h("figcaption", {}, file.caption) : null);
 }
