@@ -51,14 +51,14 @@ def _turned(colours: "NDArray[Any]") -> "NDArray[Any]":
     light, dark = (_palette(THEMES[name]) for name in ("light", "dark"))
     paper, inks = light[0], light[1:] - light[0]
     off = colours - paper
-    share = np.clip(
-        off @ inks.T / (inks * inks).sum(axis=1), 0.0, 1.0
-    )  # of each ink, in each colour
+    # how much of each ink is in each colour
+    share = np.clip(off @ inks.T / (inks * inks).sum(axis=1), 0.0, 1.0)
     gaps = ((off[:, None, :] - share[:, :, None] * inks[None]) ** 2).sum(axis=2)
     best = gaps.argmin(axis=1)
     amount = share[np.arange(len(colours)), best][:, None]
     mixed = dark[0] + amount * (dark[1:][best] - dark[0])
-    return mixed.round().astype(np.uint8)
+    turned: NDArray[Any] = mixed.round().astype(np.uint8)
+    return turned
 
 
 def _palette(theme: Theme) -> "NDArray[Any]":
