@@ -29,7 +29,7 @@ from gateway.storage.job_tables import is_foreign
 BATCH = 500
 # What opens a door for a while: nobody who was logged out may be let in again by a restore.
 LEFT_OUT = frozenset({"console_session", "link_code"})
-_NONE = "alembic_version"
+_OF_SCHEMA = frozenset({"alembic_version", "schema_floor"})  # they come with the schema
 
 
 def tables(conn: Connection) -> list[Table]:
@@ -44,7 +44,7 @@ def _names(conn: Connection) -> list[str]:
     return [
         name
         for name in inspect(conn).get_table_names()
-        if name != _NONE and name not in SQLITE_TABLES and not is_foreign(name)
+        if name not in _OF_SCHEMA and name not in SQLITE_TABLES and not is_foreign(name)
     ]
 
 

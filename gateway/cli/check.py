@@ -225,17 +225,18 @@ def _recipes(settings: Settings) -> Iterator[Finding]:
 def _database(settings: Settings) -> Iterator[Finding]:
     from gateway.cli.admin import look, url_for
     from gateway.storage.db import DatabaseError
-    from gateway.storage.schema import HEAD, KNOWN, revision
+    from gateway.storage.schema import HEAD, KNOWN, revision, usable
 
     url = url_for(settings)
     if url.startswith("sqlite") and not (settings.data_dir / "swarmgate.db").exists():
         return  # the first start makes it
     try:
         found = look(url, revision)
+        fine = found is None or look(url, lambda conn: usable(conn, found))
     except DatabaseError as error:
         yield Finding("database", Problem(str(error)))
         return
-    if found in {None, HEAD}:
+    if fine:
         return
     older = found in KNOWN
     message = f"has schema {found}, this version needs {HEAD}"

@@ -1,9 +1,13 @@
 """The database's schema: created for an empty database, checked at each start, moved by `swarmgate migrate`.
 
-`alembic_version` holds the revision. A start reads one row and imports no Alembic; only `migrate`
-does.
+`alembic_version` holds the revision. A start reads one row and imports no Alembic; only `migrate` does.
+
+Migrations expand first and contract later: what a version adds, the versions before it do not look at, and what is
+taken away is taken a version later. So the schema moves first and the gateways after it, one by one, and a version can
+be taken back without taking the schema back. `schema_floor` says how far.
 """
 
+import logging
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -24,10 +28,12 @@ from gateway.storage.job_tables import install
 if TYPE_CHECKING:
     from alembic.config import Config
 
-HEAD = "0013"
-# Every revision, oldest first; a test holds this to the migrations.
-KNOWN = tuple(f"{number:04}" for number in range(1, 14))
+log = logging.getLogger(__name__)
 SCHEMA_LOCK = 0x53777363  # "Swsc", an arbitrary key of ours
+HEAD = "0014"
+# Every revision, oldest first; a test holds this to the migrations.
+KNOWN = tuple(f"{number:04}" for number in range(1, 15))
+FLOOR = "0014"  # of a schema that is created: the oldest code that may run on it
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 
 
@@ -41,22 +47,39 @@ def revision(conn: Connection) -> str | None:
 def prepare(conn: Connection) -> None:
     """Create the schema in an empty database; refuse an older or a newer one with the cure."""
     found = revision(conn)
-    if found is None and conn.dialect.name == "postgresql":
-        # Several gateways may start on an empty database at once: one creates the schema, the others wait for it.
-        conn.execute(text("select pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
+    if found is None:
+        _one_at_a_time(conn)  # two gateways may start on an empty database at once
         found = revision(conn)
-    if found == HEAD:
-        return
     if found is None:
         _create(conn)
-    elif found in KNOWN:
+        return
+    if found == HEAD:
+        return
+    if found in KNOWN:
         raise DatabaseError(
             f"the database has schema {found}, this version needs {HEAD}; run: swarmgate migrate"
         )
-    else:
+    if not usable(conn, found):
         raise DatabaseError(
             f"the database has schema {found}, which a newer swarmgate wrote; update swarmgate, or restore a backup"
         )
+    log.warning("schema_is_newer", extra={"schema": found, "own": HEAD})
+
+
+def usable(conn: Connection, found: str) -> bool:
+    """Whether this version's code may run on a schema: its own, or a later one that has only added to it."""
+    if found == HEAD:
+        return True
+    if found in KNOWN or not inspect(conn).has_table("schema_floor"):
+        return False
+    floor = conn.execute(text("select min(oldest) from schema_floor")).scalar()
+    return floor is not None and floor <= HEAD
+
+
+def _one_at_a_time(conn: Connection) -> None:
+    """Until the end of the transaction. SQLite's writers are one at a time anyway."""
+    if conn.dialect.name == "postgresql":
+        conn.execute(text("select pg_advisory_xact_lock(:key)"), {"key": SCHEMA_LOCK})
 
 
 def _create(conn: Connection) -> None:
@@ -74,6 +97,7 @@ def _create(conn: Connection) -> None:
         )
     )
     conn.execute(text("insert into alembic_version (version_num) values (:v)"), {"v": HEAD})
+    conn.execute(text("insert into schema_floor (oldest) values (:v)"), {"v": FLOOR})
 
 
 async def open_database(url: str) -> Database:
@@ -100,22 +124,29 @@ def alembic_config(url: str) -> "Config":
 def migrate(url: str, target: str = "head") -> tuple[str | None, str]:
     """Move the database to a revision.
 
-    Returns (before, after). Blocking; not for the event loop.
+    Returns (before, after). Blocking; not for the event loop. Of several callers on one PostgreSQL one moves it, the
+    others find it done. A later schema that this version can run on is left as it is.
     """
     from alembic import command
 
     engine = create_engine(url)
     try:
         with engine.connect() as conn:
+            _one_at_a_time(conn)  # open until the end; the migration has a transaction of its own
             before = revision(conn)
-        if before is not None and before not in KNOWN:
-            raise DatabaseError(
-                f"the database has schema {before}, which a newer swarmgate wrote; update swarmgate first"
-            )
-        if target == "base" or (target != "head" and before is not None and target < before):
-            command.downgrade(alembic_config(url), target)
-        else:
-            command.upgrade(alembic_config(url), target)
+            later = before is not None and before not in KNOWN
+            if before is not None and later and target == "head" and usable(conn, before):
+                return before, before
+            if later:
+                raise DatabaseError(
+                    f"the database has schema {before}, which a newer swarmgate wrote; update swarmgate first"
+                )
+            if conn.dialect.name == "sqlite":
+                conn.rollback()  # its readers would hold up what changes tables
+            if target == "base" or (target != "head" and before is not None and target < before):
+                command.downgrade(alembic_config(url), target)
+            else:
+                command.upgrade(alembic_config(url), target)
         with engine.connect() as conn:
             return before, revision(conn) or ""
     finally:

@@ -139,6 +139,17 @@ class PresetVersion(Stored, table=True):
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
 
 
+class SchemaFloor(Stored, table=True):
+    """One row, the installation's: the revision of the oldest code that may run on this schema (storage/schema.py).
+
+    A migration that only adds leaves it as it is; one that takes something away raises it.
+    """
+
+    __tablename__ = "schema_floor"  # pyright: ignore[reportAssignmentType]
+
+    oldest: str = Field(primary_key=True)
+
+
 class Person(Stored, table=True):
     """Someone who wrote.
 

@@ -247,6 +247,7 @@ def test_check_knows_a_newer_database(swarmgate: Command):
     swarmgate("migrate")
     with sqlite3.connect("data/swarmgate.db") as database:
         database.execute("update alembic_version set version_num = '9999'")
+        database.execute("update schema_floor set oldest = '9999'")
     database.close()
     assert "update swarmgate" in swarmgate("check", code=1)
     assert "newer swarmgate" in swarmgate("users", "list", code=2)
