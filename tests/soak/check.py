@@ -11,8 +11,11 @@ from tests.soak.crowd import Said, answered
 from tests.soak.run import FAILED, Sample, Seen
 
 DOUBT = "reply_perhaps_sent"
-WARM = 0.3  # of the last life's messages: its caches fill
-LEAST = 600  # messages that a slope is made from
+WARM, EACH = (
+    3_000,
+    3,
+)  # messages of the last life, and of each session in it, after which its caches are full
+LEAST = 1_000  # messages after that which a slope is made from
 FLAT_MB, FLAT_FILES = (
     1.0,
     8,
@@ -179,10 +182,11 @@ def _process(seen: Seen, verdict: Verdict) -> None:
         "answer p50 s": round(median(waits), 2) if waits else "none",
         "answer p99 s": round(waits[int(len(waits) * 0.99)], 2) if waits else "none",
     }
-    if not life or life[-1].answered - life[0].answered < LEAST:
+    warm = max(WARM, EACH * seen.plan.sessions)
+    steady = [s for s in life if s.answered >= life[0].answered + warm]
+    if not steady or steady[-1].answered - steady[0].answered < LEAST:
+        verdict.figures["memory"] = "too short a life to be judged"
         return
-    warm = life[0].answered + WARM * (life[-1].answered - life[0].answered)
-    steady = [s for s in life if s.answered >= warm]
     slope = (
         1_000 * linear_regression(*zip(*((s.answered, s.rss_mb) for s in steady), strict=True))[0]
     )
