@@ -3,6 +3,7 @@
 import asyncio
 import datetime as dt
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -11,10 +12,15 @@ from agent_core.finance.bars import Bars, Dividend, Split
 from agent_core.finance.broker_paper import PaperBroker
 from agent_core.finance.portfolio_quotes import Quotes
 from agent_core.finance.sources.chain import Sources
+from agent_core.finance.sources.folder import FolderSource
 from agent_core.storage import orders as rows
 from agent_core.storage import orders_audit
+from agent_core.trading import Trade
+from gateway.settings.settings import Settings
 from gateway.storage.db import Database
 from gateway.trading.actions import CorporateActions
+from gateway.trading.book import Start, open_paper
+from gateway.trading.house import order_desk
 from gateway.trading.keeper import LOOK_S
 from gateway.trading.orders import OrderDesk
 from gateway.trading.portfolio import StoredPortfolio
@@ -223,3 +229,28 @@ async def test_a_position_is_looked_after_without_an_open_order(db: Database) ->
         looks = keeper(it, at)
         assert looks._pause(*(await db.read(lambda conn: (rows.undone(conn), False)))) is None
         assert looks._pause([], held=True) == LOOK_S
+
+
+@on_sqlite
+async def test_the_desk_of_the_settings_pays_what_a_folder_of_prices_states(
+    db: Database, tmp_path: Path
+) -> None:
+    """deploy/sources.md: dividends.csv and splits.csv beside the prices."""
+    days = [
+        f"{the_day(n)},{price},{price},{price},{price},1000" for n, price in enumerate((40, 40, 20))
+    ]
+    (tmp_path / "GOOG.csv").write_text("\n".join(["date,open,high,low,close,volume", *days]))
+    (tmp_path / "splits.csv").write_text(f"symbol,date,ratio\nGOOG,{the_day(2)},2\n")
+    (tmp_path / "dividends.csv").write_text(f"symbol,date,amount\nGOOG,{the_day(2)},0.25\n")
+    clock = Watch()
+    sources = Sources([FolderSource(tmp_path)], clock)
+    settings = Settings.model_validate({"data_dir": tmp_path / "data"})
+    at = order_desk(settings, db, clock, sources)
+    await at.db.write(lambda conn: open_paper(conn, ALICE, Start(), clock.now()))
+    bought = Trade("buy", "paper", "USD", clock.now(), MONDAY, symbol="GOOG", quantity=10, price=40)
+    held = Holding("GOOG", 10, 40, clock.now(), "USD", account="paper")
+    await StoredPortfolio(db).put(ALICE, held)
+    await db.write(lambda conn: rows.add_trade(conn, ALICE, bought))
+    clock.seconds = 2 * 86_400
+    await at.look_after()
+    assert await book(db) == (100_005, [(20, 20)])
