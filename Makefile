@@ -80,6 +80,9 @@ bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what
 	@test -n "$(DATA)" || { echo "say where the question sets are: make bench-recall DATA=DIR" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.recall --data "$(DATA)" $(BENCH_ARGS)
 
+bench-capacity: $(VENV)/.installed-dev  ## how many replicas for how many users, simulated
+	$(BIN)/python -m tests.bench.capacity $(BENCH_ARGS)
+
 bench-presets: $(VENV)/.installed-dev  ## how long a hundred presets take to be checked, and one edit among them
 	$(BIN)/python tests/bench/presets.py $(BENCH_ARGS)
 
