@@ -114,7 +114,7 @@ async def build(settings: Settings, *, alone: bool = False) -> Core:
     roles: Roles = OwnRoles()
     try:
         role = await take_role(settings, db, alone=alone)
-        roles = roles_of(url, shared=role.kind != "local")
+        roles = roles_of(url, db.replica, shared=role.kind != "local")
         await roles.start()
         await mcp.start()
         return _wire(settings, db, mcp, role, roles)
@@ -170,7 +170,7 @@ def _base(settings: Settings, db: Database, mcp: McpHouse, roles: Roles) -> _Bas
         models,
         chosen_presets(settings, registry, reader, recipes.skills),
         channels,
-        Sender(db, clock, channels.get, observers=sight.observers),
+        Sender(db, clock, channels.get, observers=sight.observers, shared=roles.shared),
         budgets,
         BackgroundTasks(db, clock, registry, redactor, SessionArchive(db), model=asks),
         reader,

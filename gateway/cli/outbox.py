@@ -37,6 +37,7 @@ def listing(
     raise typer.Exit(finish(command))
 
 
+@app.command("resubmit", help="Another name of `resend`.")
 @app.command()
 def resend(
     number: Annotated[int, typer.Argument(metavar="ID", help="The id that `outbox list` shows.")],

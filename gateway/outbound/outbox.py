@@ -13,6 +13,7 @@ from agent_core.ports import Clock
 from agent_core.storage.tables import Blob
 from agent_core.storage.upsert import insert_into
 from gateway.outbound.draft import Draft, body_of
+from gateway.storage import replica
 from gateway.storage.db import Database, settled
 from gateway.storage.tables import Outbox as OutboxTable
 from gateway.storage.tables import OutboxStatus
@@ -50,6 +51,7 @@ def rename(conn: Connection, row_id: int, draft: Draft, now: dt.datetime) -> boo
         "key": draft.key,
         "body": body_of(draft),
         "status": int(OutboxStatus.READY),
+        "replica": replica.mine(conn),
         "at": now,
     }
     return conn.execute(update(_OUTBOX).where(*mine).values(values)).rowcount == 1
@@ -67,6 +69,7 @@ def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.dateti
         "final": 0,
         "attempts": 0,
         "error": "",
+        "replica": replica.mine(conn),
         "at": now,
         "sent_at": None,
     }
@@ -83,7 +86,7 @@ def _put(dialect: str, status: OutboxStatus) -> Executable:
     kept = (
         {"key": new.key}
         if status is OutboxStatus.OPEN
-        else {"body": new.body, "status": new.status}
+        else {"body": new.body, "status": new.status, "replica": new.replica}
     )
     upsert = statement.on_conflict_do_update(index_elements=["turn_id", "key"], set_=kept)
     return upsert.returning(_OUTBOX.c.id)

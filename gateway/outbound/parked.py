@@ -8,6 +8,8 @@ from typing import Any
 
 from sqlalchemy import Connection, func, select, update
 
+from gateway.outbound.replicas import tell_of_one_more
+from gateway.storage.replica import NOBODY
 from gateway.storage.tables import Outbox, OutboxStatus
 
 _OUTBOX = Outbox.__table__  # type: ignore[attr-defined]
@@ -46,7 +48,9 @@ def release(conn: Connection, row_id: int) -> bool:
     done = conn.execute(
         update(_OUTBOX)
         .where(_OUTBOX.c.id == row_id, _OUTBOX.c.status == OutboxStatus.PARKED)
-        .values(status=int(OutboxStatus.READY), error="", attempts=0)
+        .values(status=int(OutboxStatus.READY), error="", attempts=0, replica=NOBODY)
         .returning(_OUTBOX.c.id)
-    )
-    return done.first() is not None
+    ).first()
+    if done is not None:
+        tell_of_one_more(conn)
+    return done is not None

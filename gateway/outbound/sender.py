@@ -34,8 +34,10 @@ from channels.errors import (
 from channels.types import Address, Attachment, Outbound
 from gateway.log_context import bound
 from gateway.metrics.observer import Delivered, Observers
+from gateway.outbound import replicas
 from gateway.outbound.draft import CLOSING, Draft, body_of, button_of
 from gateway.outbound.outbox import Letter, Receipt
+from gateway.outbound.replicas import Standing
 from gateway.redact import Redactor
 from gateway.storage.db import Database, settled
 from gateway.storage.tables import Outbox as OutboxTable
@@ -56,6 +58,8 @@ _MARK = (
         final=bindparam("finals"),
     )
 )
+LOOK_S = 0.25  # between two looks whether another replica has sent what comes before
+LOOKS = 8  # after so many it is asked whether that is our own, and was forgotten
 BACKOFF = (1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0)
 
 
@@ -69,7 +73,11 @@ class Sender:
         channel: Callable[[Address], Channel],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         observers: Observers | None = None,
+        *,
+        shared: bool = False,
     ) -> None:
+        """`shared`: other replicas send as well, each what it has stored (replicas.py)."""
+        self._shared = shared
         self._db = db
         self._observers = observers or Observers()
         self._clock = clock
@@ -77,20 +85,29 @@ class Sender:
         self._sleep = sleep
         self._lanes: dict[str, deque[Letter]] = {}
         self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._kept: set[int] = set()  # of channels that are not there
         self._mine: set[int] | None = set()  # handed in before `start`: not to be taken up twice
 
     async def start(self) -> None:
         """Take up what was ready when the process ended. It may have been on its way then, and the log says so."""
-        rows = await self._db.read(_ready)
+        rows = [] if self._shared else await self._db.read(_ready)
         mine, self._mine = self._mine or set(), None
+        self.take_over([row for row in rows if row.id not in mine])
+
+    def take_over(self, rows: Sequence[Any]) -> None:
+        """Send what a process left that is no more."""
         for row in rows:
-            if row.id not in mine:
-                why = "the process ended before it was known to be sent"
-                log.warning("reply_perhaps_sent", extra={"outbox": row.id, "reason": why})
-                self._queue(row)
+            why = "the process ended before it was known to be sent"
+            log.warning("reply_perhaps_sent", extra={"outbox": row.id, "reason": why})
+            self._queue(row)
 
     async def take_up(self, row_id: int) -> bool:
         """Send a row that somebody else made ready (an operator's `outbox resend`); false when it is not to be sent."""
+        if self._shared:
+            taken = await self._db.write(lambda conn: replicas.take_over(conn, row_id))
+            for row in taken:
+                self._queue(row)
+            return bool(taken)
         row = next((row for row in await self._db.read(_ready) if row.id == row_id), None)
         on_its_way = {letter.row_id for lane in self._lanes.values() for letter in lane}
         if row is None or row_id in on_its_way:
@@ -115,10 +132,12 @@ class Sender:
         return replace(self.letter(row_id, draft), rewritten=True)
 
     def send(self, letter: Letter) -> None:
-        """Queue a letter behind the others of its place. Returns at once."""
+        """Queue a letter behind the others of its place; an older one where it belongs. Returns at once."""
         if self._mine is not None:
             self._mine.add(letter.row_id)
-        self._lanes.setdefault(letter.lane, deque()).append(letter)
+        lane = self._lanes.setdefault(letter.lane, deque())
+        sorts = letter.again or self._shared
+        lane.insert(_place(lane, letter) if sorts else len(lane), letter)
         if letter.lane not in self._tasks:
             # in a context of its own: it goes on for later turns, whose ids are others
             serving = asyncio.create_task(self._serve(letter.lane), context=Context())
@@ -132,6 +151,9 @@ class Sender:
         """Wait until everything that was handed over for this place is sent or parked."""
         while (task := self._tasks.get(str(address))) is not None:
             await asyncio.wait([task])
+        lane = str(address)
+        while self._shared and await self._db.read(lambda conn: replicas.others_wait(conn, lane)):
+            await self._sleep(LOOK_S)
 
     async def stop(self, grace: float) -> None:
         """Send what can be sent within `grace` seconds; the rest stays for the next start."""
@@ -146,23 +168,45 @@ class Sender:
 
     async def _serve(self, lane: str) -> None:
         letters = self._lanes[lane]
-        failures = 0
+        failures = looks = 0
         try:
             while letters:
+                letter = letters[0]
                 try:
-                    with bound(turn=letters[0].receipt.draft.turn_id):
-                        await self._deliver(letters[0])
+                    with bound(turn=letter.receipt.draft.turn_id):
+                        if (stands := await self._standing(letter)) is Standing.BEHIND:
+                            looks += 1
+                            await self._wait_behind(letter, looks)
+                            continue
+                        if stands is Standing.NEXT:
+                            await self._deliver(letter)
                 except Exception:  # mostly the database is away; the place goes on when it is back
-                    log.exception("reply_waits", extra={"outbox": letters[0].row_id})
+                    log.exception("reply_waits", extra={"outbox": letter.row_id})
                     await self._sleep(BACKOFF[min(failures, len(BACKOFF) - 1)])
                     failures += 1
                     continue
-                failures = 0
-                letters.popleft()
+                failures = looks = 0
+                letters.remove(letter)  # an earlier one may stand before it meanwhile
         finally:
             self._tasks.pop(lane, None)
             if not letters:
                 self._lanes.pop(lane, None)
+
+    async def _standing(self, letter: Letter) -> Standing:
+        if not self._shared:
+            return Standing.NEXT
+        kept = tuple(self._kept)
+        return await self._db.read(lambda conn: replicas.standing(conn, letter.row_id, kept))
+
+    async def _wait_behind(self, letter: Letter, looks: int) -> None:
+        """An earlier reply is on its way; one of our own that nobody has handed over is taken up."""
+        await self._sleep(LOOK_S)
+        if looks % LOOKS:
+            return
+        lane, row_id = letter.lane, letter.row_id
+        known = {other.row_id for other in self._lanes[lane]} | self._kept
+        rows = await self._db.read(lambda conn: replicas.own_before(conn, lane, row_id))
+        self.take_over([row for row in rows if row.id not in known])
 
     async def _deliver(self, letter: Letter) -> None:
         """Until it is sent or parked."""
@@ -179,6 +223,7 @@ class Sender:
             except UnknownChannel as e:
                 # Switched off, or `chat` runs alone: the row stays ready for a start that has the channel.
                 log.warning("reply_kept", extra={"outbox": letter.row_id, "reason": str(e)})
+                self._kept.add(letter.row_id)
                 return
             except (Refused, Gone) as e:
                 log.warning("reply_parked", extra={"outbox": letter.row_id, "reason": str(e)})
@@ -263,6 +308,12 @@ class _Told:
         """Nothing more is done for it."""
         seconds = time.monotonic() - self._ready
         self._observers.fact(Delivered(self._channel, outcome, seconds))
+
+
+def _place(lane: Sequence[Letter], letter: Letter) -> int:
+    """Where a letter goes among those of its place, by its row."""
+    later = (at for at, other in enumerate(lane) if other.row_id > letter.row_id)
+    return next(later, len(lane))
 
 
 async def _hand_over(channel: Channel, letter: Letter, out: Outbound) -> None:

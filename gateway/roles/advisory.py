@@ -11,9 +11,11 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from zlib import crc32
 
+from gateway.outbound.replicas import ROLE as OUTBOX
 from gateway.roles.line import BEAT_S, Connection, Line
 from gateway.roles.roles import Body
 from gateway.storage.db import DatabaseError
+from gateway.storage.replica import ALIVE, REPLICAS
 
 log = logging.getLogger(__name__)
 ROLES = 0x53775201  # "Sw", "R", an arbitrary first half of our lock keys
@@ -21,6 +23,7 @@ FREED, WAKE = "role-freed", "role-wake"
 FIRST_S = 10.0
 
 _TRY = "select key, pg_try_advisory_lock(%s, key) from unnest(%s::int[]) as key"
+_LIVE = "select pg_try_advisory_lock(%s, %s)"
 _FREE = "select pg_advisory_unlock(%s, key) from unnest(%s::int[]) as key"
 
 
@@ -47,10 +50,13 @@ class AdvisoryRoles:
     def __init__(
         self,
         url: str,
+        replica: int,
         *,
         beat: float = BEAT_S,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
+        self._replica = replica
+        self._living: set[int] = set()
         self.line = Line(url, self, beat=beat, sleep=sleep)
         self._claims: dict[str, _Claim] = {}
         self._leaving: dict[str, asyncio.Event] = {}  # to be unlocked; set once it is
@@ -141,7 +147,8 @@ class AdvisoryRoles:
     # The line's attendant ---------------------------------------------------------------------------------
 
     async def up(self, connection: Connection) -> None:
-        """See Attendant."""
+        """See Attendant. From now on this replica is alive for the others (gateway/storage/replica.py)."""
+        await connection.execute(_LIVE, (REPLICAS, self._replica))
 
     async def beat(self, connection: Connection) -> None:
         """See Attendant."""
@@ -151,6 +158,17 @@ class AdvisoryRoles:
         for key, taken in await found.fetchall():
             if taken:
                 self._took(wanted[int(str(key))])
+        if self.holds(OUTBOX):
+            await self._count(connection)
+
+    async def _count(self, connection: Connection) -> None:
+        """Wake who takes up what a replica leaves that is gone since the last beat."""
+        found = await connection.execute(ALIVE)
+        living = {int(str(number)) for (number,) in await found.fetchall()}
+        gone, self._living = self._living - living, living
+        if gone:
+            log.info("replica_gone", extra={"replicas": len(gone)})
+            self._wake(OUTBOX)
 
     def _took(self, claim: _Claim) -> None:
         if (

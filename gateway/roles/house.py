@@ -4,6 +4,8 @@ from functools import partial
 
 from gateway.app import Core
 from gateway.memory.retention import Keeper
+from gateway.outbound.adoption import Adoption
+from gateway.outbound.replicas import ROLE as OUTBOX
 from gateway.roles.duties import Duties, Duty
 from gateway.settings.settings import Settings
 
@@ -21,6 +23,10 @@ def duties_of(core: Core, settings: Settings, *, talk: bool = False) -> Duties:
     if talk:
         start = partial(core.timer.start, runs=False)
         return Duties(core.roles, [*duties, Duty("schedules", start, core.timer.stop)])
+    if core.roles.shared:
+        adoption = Adoption(core.db, core.senders)
+        core.roles.on_wake(OUTBOX, adoption.wake)
+        duties.append(Duty(OUTBOX, adoption.start, adoption.stop))
     keeper = Keeper(core.db, core.clock, settings.retention)
     duties += [
         Duty("schedules", partial(_tell_time, core), partial(_stop_time, core)),

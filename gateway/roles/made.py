@@ -12,13 +12,13 @@ from gateway.tasks.tasks import BackgroundTasks
 from gateway.trading.keeper import OrderKeeper
 
 
-def roles_of(url: str, *, shared: bool) -> Roles:
+def roles_of(url: str, replica: int, *, shared: bool) -> Roles:
     """The roles of a process; none is asked for yet. `shared`: others may run on this PostgreSQL as well."""
     if not shared:
         return OwnRoles()
     from gateway.roles.advisory import AdvisoryRoles
 
-    return AdvisoryRoles(url)
+    return AdvisoryRoles(url, replica)
 
 
 def let_wake(

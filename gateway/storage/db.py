@@ -27,6 +27,7 @@ class Database(Protocol):
     """
 
     dialect: str
+    replica: int  # the number of this process among those of the database; 0 where it is alone
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """Run `work` in one transaction and return what it returned once that is committed and durable.

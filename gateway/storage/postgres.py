@@ -9,6 +9,7 @@ from sqlalchemy import Connection, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
 
+from gateway.storage import replica
 from gateway.storage.db import DatabaseError
 
 T = TypeVar("T")
@@ -24,12 +25,14 @@ class PostgresDatabase:
     dialect = "postgresql"
 
     def __init__(self, url: str) -> None:
+        self.replica = replica.new_number()
         self._engine: AsyncEngine = create_async_engine(
             url,
             pool_size=POOL,
             max_overflow=0,
             pool_timeout=30,
             connect_args={"connect_timeout": 10},
+            execution_options=replica.options(self.replica),
         )
         self._lock: AsyncConnection | None = None
         self._alone = False

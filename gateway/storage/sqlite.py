@@ -66,6 +66,7 @@ class SqliteDatabase:
     """See gateway.storage.db.Database."""
 
     dialect = "sqlite"
+    replica = 0
 
     def __init__(self, url: str) -> None:
         path = make_url(url).database

@@ -122,6 +122,9 @@ class Outbox(Stored, table=True):
     attempts: int = 0
     error: str = ""
     at: dt.datetime = Field(sa_column=Column(UtcDateTime, nullable=False))
+    replica: int = Field(
+        default=0, sa_column=Column(BigInteger, nullable=False, server_default=text("0"))
+    )
     sent_at: dt.datetime | None = Field(default=None, sa_column=Column(UtcDateTime))
 
 

@@ -57,7 +57,7 @@ def address(prepared_postgres: PreparedPostgres) -> Iterator[str]:
 
 @pytest.fixture
 async def pair(address: str) -> AsyncIterator[tuple[AdvisoryRoles, AdvisoryRoles]]:
-    one, two = (AdvisoryRoles(for_sqlalchemy(address)) for _ in range(2))
+    one, two = (AdvisoryRoles(for_sqlalchemy(address), number) for number in (1, 2))
     await one.start()
     await two.start()
     yield one, two
@@ -191,7 +191,7 @@ async def test_a_duty_that_breaks_is_begun_anew(pair: tuple[AdvisoryRoles, Advis
 
 async def test_without_a_server_a_start_says_so(address: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr("gateway.roles.advisory.FIRST_S", 0.3)
-    nowhere = AdvisoryRoles("postgresql+psycopg://nobody@127.0.0.1:1/none")
+    nowhere = AdvisoryRoles("postgresql+psycopg://nobody@127.0.0.1:1/none", 1)
     with pytest.raises(DatabaseError, match="is it running"):
         await nowhere.start()
 
@@ -223,7 +223,7 @@ async def body():
         print("lost", flush=True)
 
 async def main():
-    roles = AdvisoryRoles(sys.argv[1])
+    roles = AdvisoryRoles(sys.argv[1], 7)
     await roles.start()
     await roles.run("poller", body)
 
@@ -249,7 +249,7 @@ async def test_a_role_moves_within_ten_seconds_of_its_owners_death(
     )
     assert holder.stdout is not None
     assert await holder.stdout.readline() == b"held\n"
-    survivor, body = AdvisoryRoles(url), Body("survivor", [])
+    survivor, body = AdvisoryRoles(url, 8), Body("survivor", [])
     await survivor.start()
     task = asyncio.create_task(survivor.run("poller", body))
     await asyncio.sleep(0.5)
