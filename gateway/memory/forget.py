@@ -2,7 +2,8 @@
 
 What stays, and why: the identity with its access and links (else a person who was shut out would be let in anew), rows
 of the inbox without their words (else a platform's redelivery would be answered again), figures of usage without an
-owner (they were paid). Backups are files of the operator and are not reached.
+owner (they were paid), and that an operator did something to this id in the console (its audit). Backups are files of
+the operator and are not reached.
 """
 
 import datetime as dt

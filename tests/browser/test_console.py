@@ -245,3 +245,35 @@ async def test_an_operator_mends_a_mistake_in_a_preset_and_the_next_message_uses
         await chat.close()
     finally:
         await gateway.stop()
+
+
+@in_one_window
+async def test_what_is_approved_in_the_console_goes_on_in_the_chat(
+    page: Page, browser: Browser, tmp_path: Path
+) -> None:
+    gateway = RunningGateway(tmp_path, more=SETTINGS)
+    target = await gateway.start()
+    try:
+        chat = await browser.new_context(locale="en-US")
+        walk = Walk(await chat.new_page(), target)
+        await walk.log_in()
+        await walk.ask("/preset trading-plan")
+        await walk.answered(1)
+        await log_in(page, gateway, "operator")
+        await page.goto(address(gateway, "/approvals"))
+        await expect(page.get_by_text("Nothing waits for a decision.")).to_be_visible()
+        await walk.ask("Plan a trade in GOOG")
+        await expect(page.locator("#content")).to_contain_text("place_order", timeout=60_000)
+        await expect(page.locator("#content")).to_contain_text("GOOG")
+        assert gateway.rows("select count(*) from trade_order") == [(0,)]
+        await page.get_by_role("button", name="Approve").click()
+        await page.get_by_role("button", name="Yes").click()
+        await expect(page.get_by_role("status").first).to_contain_text("approved")
+        await expect(walk.answers.last).to_contain_text("buy 12 GOOG, filled", timeout=30_000)
+        filled = "select count(*) from trade_order where status = 'filled'"
+        assert gateway.rows(filled) == [(1,)]
+        said = gateway.rows("select owner, action, target from console_audit")
+        assert said == [("token:olga", "approved", "question 1")]
+        await chat.close()
+    finally:
+        await gateway.stop()

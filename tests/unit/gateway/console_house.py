@@ -90,6 +90,14 @@ class ConsoleHouse:
             yield client
 
 
+def on(database_url: str) -> dict[str, Any]:
+    """The settings that name a database of the tests; SQLite lies in the folder anyway."""
+    if database_url.startswith("sqlite"):
+        return {}
+    address = database_url.replace("postgresql+psycopg://", "postgresql://")
+    return {"database": address, "engine": {"kind": "local"}}
+
+
 def settings_in(folder: Path, **more: Any) -> Settings:
     """Settings of a gateway in a folder, with an operator and a viewer beside the admin."""
     values: dict[str, Any] = {

@@ -19,7 +19,7 @@ from gateway.outbound.draft import Draft
 from gateway.people import access
 from gateway.settings.access import Access
 from gateway.storage.tables import OutboxStatus
-from tests.unit.gateway.console_house import ConsoleHouse, console_house
+from tests.unit.gateway.console_house import ConsoleHouse, console_house, on
 
 NOW = dt.datetime.now(dt.UTC)
 pytestmark = pytest.mark.slow  # each builds a whole core
@@ -27,8 +27,8 @@ SECRET = "sk-ant-" + "a1b2c3d4" * 5
 
 
 @pytest.fixture
-async def house(tmp_path: Path) -> AsyncIterator[ConsoleHouse]:
-    async with console_house(tmp_path) as made:
+async def house(tmp_path: Path, database_url: str) -> AsyncIterator[ConsoleHouse]:
+    async with console_house(tmp_path, **on(database_url)) as made:
         yield made
 
 
