@@ -225,6 +225,15 @@ async def test_results_are_labelled_dated_and_short(db: Database) -> None:
     (spec,) = history_tools(None)
     assert spec.credibility == "mixed"
     assert spec.read_only
+    fields = spec.structured(said)  # MCP-2: what another program gets beside the words
+    assert fields is not None
+    [found] = fields["found"]
+    assert (found["ref"], found["title"], found["archived"]) == (row.ref, "about metals", True)
+    assert (found["text"], found["at"]) == ("x" * 299 + "…", START.isoformat(timespec="minutes"))
+    assert spec.structured(await run(Fixed(), query="x")) == {
+        "found": [],
+        "note": NOTHING.format(where="past conversations", query="x"),
+    }
 
 
 async def test_without_memory_it_says_so(db: Database) -> None:
