@@ -14,7 +14,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-context bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-context bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
