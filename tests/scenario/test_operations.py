@@ -78,6 +78,6 @@ async def test_a_backup_of_the_running_gateway_is_restored_and_answers(scene: St
     await scene.answered([1], 2)
     asked = [c for c in scene.model.calls if c.path.endswith("messages")][-1]
     assert "my number is 4711" in str(asked.params)
-    scene.once({1: "my number is 4711"})
+    assert scene.texts(1) == ["my number is 4711", "which number?"], "the model echoes"
     assert scene.gateway.count("turn") == 2
     assert await scene.gateway.terminate() == 0
