@@ -14,7 +14,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-context bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-context bench-engine bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -88,6 +88,9 @@ bench-presets: $(VENV)/.installed-dev  ## how long a hundred presets take to be 
 
 soak: $(VENV)/.installed-dev  ## thousands of chats in bad weather, with kills: what is lost, doubled or leaks
 	@$(BIN)/python -m tests.soak $(SOAK_ARGS)
+
+bench-engine: $(VENV)/.installed-dev  ## the engines on PostgreSQL: accept, start of a turn, turns a second with one and two processes
+	@$(BIN)/python tests/bench/engines.py $(BENCH_ARGS)
 
 docs: $(VENV)/.installed-dev  ## write the README's table of tools anew
 	@$(BIN)/python -m tests.tool_table
