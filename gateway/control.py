@@ -46,7 +46,7 @@ def _nothing() -> None:
 class ControlServer:
     """Serves the socket.
 
-    A stale one of a dead process is replaced; the engine role says that nobody else is alive.
+    A stale one of a dead process is replaced.
     """
 
     def __init__(
@@ -66,12 +66,28 @@ class ControlServer:
         self._clients: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Listen. The caller's umask must be 077 at this moment at the latest."""
+        """Listen. The caller's umask must be 077 at this moment at the latest.
+
+        Of several gateways with one data folder, the first one does; the others leave it to that one.
+        """
+        if await self._is_served():
+            log.info("control_elsewhere", extra={"path": str(self._path)})
+            return
         self._path.unlink(missing_ok=True)
         self._server = await asyncio.start_unix_server(
             self._accept, path=str(self._path), limit=LINE_LIMIT
         )
         self._path.chmod(0o600)
+
+    async def _is_served(self) -> bool:
+        try:
+            _, writer = await asyncio.open_unix_connection(str(self._path))
+        except (FileNotFoundError, ConnectionRefusedError):
+            return False
+        writer.close()
+        with contextlib.suppress(ConnectionError):
+            await writer.wait_closed()
+        return True
 
     async def stop(self) -> None:
         """Close every connection. May be called without `start`."""

@@ -10,7 +10,11 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
 
-QUEUE = "turns"
+QUEUE = "turns"  # what any process may run
+CONNECTED = (
+    "web:",
+    "terminal:",
+)  # their people see what the process does that they are connected to
 TASK = "run_conversation"
 WOKEN = "swarmgate_woken"  # channel: rows wait in the conversation that the payload names
 ENDED = "swarmgate_ended"  # channel: a turn of that conversation was stopped by a person
@@ -33,14 +37,16 @@ class Later:
 # People take turns: jobs of one person are two apart, and who has none yet comes right behind the first one that waits.
 _DEFER = text(f"""
 with woken as (
-  select lane, person, row_number() over (partition by person order by nth) - 1 as behind
-  from unnest(cast(:lanes as text[]), cast(:people as text[])) with ordinality as w(lane, person, nth)
+  select lane, person, row_number() over (partition by person order by nth) - 1 as behind,
+    queue
+  from unnest(cast(:lanes as text[]), cast(:people as text[]), cast(:queues as text[]))
+    with ordinality as w(lane, person, queue, nth)
 ), waiting as (
   select -priority as place, args->>'principal' as person from procrastinate_jobs
-  where status = 'todo' and queue_name = '{QUEUE}' and scheduled_at is null
+  where status = 'todo' and task_name = '{TASK}' and scheduled_at is null
 )
 insert into procrastinate_jobs (queue_name, task_name, lock, queueing_lock, priority, args)
-select '{QUEUE}', '{TASK}', lane, lane,
+select queue, '{TASK}', lane, lane,
   -(greatest(
     coalesce((select min(place) from waiting) + 1, 0),
     coalesce((select max(place) from waiting where waiting.person = woken.person) + 2, 0)
@@ -48,8 +54,9 @@ select '{QUEUE}', '{TASK}', lane, lane,
   jsonb_build_object('conversation_id', lane, 'principal', person)
 from woken order by lane
 on conflict (queueing_lock) where status = 'todo'
-do update set scheduled_at = null, args = procrastinate_jobs.args - 'waits'
-where procrastinate_jobs.args ? 'waits'
+do update set args = procrastinate_jobs.args - 'waits', queue_name = excluded.queue_name,
+  scheduled_at = case when procrastinate_jobs.args ? 'waits' then null else procrastinate_jobs.scheduled_at end
+where procrastinate_jobs.args ? 'waits' or excluded.queue_name <> '{QUEUE}'
 """)  # noqa: S608 - names of ours
 
 _LATER = text(f"""
@@ -64,7 +71,7 @@ where excluded.args ? 'failures'
 
 _FREE = text(f"""
 update procrastinate_jobs set scheduled_at = null, args = args - 'waits'
-where status = 'todo' and queue_name = '{QUEUE}' and scheduled_at is not null and args ? 'waits'
+where status = 'todo' and task_name = '{TASK}' and scheduled_at is not null and args ? 'waits'
 returning lock
 """)  # noqa: S608 - names of ours
 
@@ -82,14 +89,30 @@ where not exists (
 ) order by i.id
 """)
 
+# Where its process has not fetched a job for a while, everybody may: it is dead, or has no slot.
+_LEFT_BEHIND = text(f"""
+update procrastinate_jobs j set queue_name = '{QUEUE}'
+where status = 'todo' and task_name = '{TASK}' and queue_name <> '{QUEUE}' and scheduled_at is null
+  and not exists (select 1 from procrastinate_jobs d where d.lock = j.lock and d.status = 'doing')
+  and exists (
+    select 1 from procrastinate_events e where e.job_id = j.id and e.type = 'deferred'
+      and e.at < now() - make_interval(secs => :seconds)
+  )
+returning lock
+""")  # noqa: S608 - names of ours
+
 _UPTIME = text("select extract(epoch from now() - pg_postmaster_start_time())")
 _DOING = text("select worker_id from procrastinate_jobs where id = :job and status = 'doing'")
 
 
-def defer(conn: Connection, woken: Mapping[str, str]) -> None:
-    """Let conversations (id → person) be looked at, in this order for each person; whoever runs them is told."""
+def defer(conn: Connection, woken: Mapping[str, str], own: str = QUEUE) -> None:
+    """Let conversations (id → person) be looked at, in this order for each person; whoever runs them is told.
+
+    `own`: the queue of this process, for conversations whose people are connected to it.
+    """
     if woken:
-        lanes = {"lanes": list(woken), "people": list(woken.values())}
+        queues = [own if lane.startswith(CONNECTED) else QUEUE for lane in woken]
+        lanes = {"lanes": list(woken), "people": list(woken.values()), "queues": queues}
         conn.execute(_DEFER, lanes)
         tell(conn, WOKEN, woken)
 
@@ -107,6 +130,13 @@ def later(conn: Connection, jobs: Mapping[str, Later]) -> None:
 def free(conn: Connection) -> None:
     """A pot may have room: whoever waits for one tries now."""
     lanes = list(conn.execute(_FREE).scalars())
+    if lanes:
+        tell(conn, WOKEN, lanes)
+
+
+def fetch_left_behind(conn: Connection, seconds: float) -> None:
+    """What waits in the queue of another process for longer than this is for everybody."""
+    lanes = list(conn.execute(_LEFT_BEHIND, {"seconds": seconds}).scalars())
     if lanes:
         tell(conn, WOKEN, lanes)
 

@@ -16,10 +16,14 @@ LAST_S = 2.0  # what is still to be said when the engine stops; recovery finds w
 
 
 class Mail:
-    """One task that writes. An outage is waited out: nothing handed in is dropped before `stop`."""
+    """One task that writes; `own` is the queue of this process.
 
-    def __init__(self, db: Database) -> None:
+    An outage is waited out: nothing handed in is dropped before `stop`.
+    """
+
+    def __init__(self, db: Database, own: str) -> None:
         self._db = db
+        self._own = own
         self._woken: dict[str, str] = {}
         self._later: dict[str, Later] = {}
         self._room = False
@@ -95,7 +99,7 @@ class Mail:
             jobs.later(conn, later)
             if room:
                 jobs.free(conn)
-            jobs.defer(conn, woken)
+            jobs.defer(conn, woken, self._own)
 
         try:
             await self._db.write(work)

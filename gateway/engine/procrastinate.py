@@ -9,6 +9,7 @@ between, recovery.py finds.
 import asyncio
 import datetime as dt
 import logging
+import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -82,7 +83,8 @@ class ProcrastinateEngine:
         self._jobs: dict[int, _Run] = {}
         self._stops: list[tuple[str, asyncio.Event]] = []
         self._draining = False
-        self._mail = Mail(db)
+        self._own = f"{jobs.QUEUE}@{secrets.token_hex(6)}"
+        self._mail = Mail(db, self._own)
         self._ears = Ears(url, woken=self._woken, ended=self._is_ended)
         self._app = App(connector=self._ears)
         self._app.task(name=jobs.TASK, queue=jobs.QUEUE, pass_context=True)(self._run)
@@ -96,7 +98,7 @@ class ProcrastinateEngine:
         )
         self._worker = Worker(
             self._app,
-            queues=[jobs.QUEUE],
+            queues=[jobs.QUEUE, self._own],
             name="swarmgate",
             concurrency=max_running,
             install_signal_handlers=False,
@@ -285,7 +287,8 @@ class ProcrastinateEngine:
         # No await between the last look at `again` and the end of a run that has nothing left.
         if progress is Progress.AGAIN or run.again:
             run.told = True
-            await self._db.write(lambda conn: jobs.defer(conn, {lane: principal}))
+            own = jobs.QUEUE if self._draining else self._own
+            await self._db.write(lambda conn: jobs.defer(conn, {lane: principal}, own))
 
     async def _step(self, lane: str, run: _Run) -> Progress:
         return await self._steps.run(lane) if await self._is_ours(run) else Progress.LEFT

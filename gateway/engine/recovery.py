@@ -11,6 +11,7 @@ import time
 from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from dataclasses import dataclass
+from functools import partial
 
 from procrastinate.exceptions import ConnectorException, ProcrastinateException
 from procrastinate.jobs import Job, Status
@@ -89,7 +90,7 @@ class Recovery:
         """
         if await self._db.read(jobs.uptime) < self._beats.stale:
             return
-        for job in await self._manager.list_jobs_async(queue=jobs.QUEUE, status=Status.DOING.value):
+        for job in await self._manager.list_jobs_async(task=jobs.TASK, status=Status.DOING.value):
             await self._drop(job)
 
     async def _repeat(self, once: Callable[[], Awaitable[None]]) -> None:
@@ -115,6 +116,7 @@ class Recovery:
         up = await self._db.read(jobs.uptime)
         if up >= self._beats.stale and time.monotonic() >= self._blind_until:
             await self._take_from_dead()
+            await self._db.write(partial(jobs.fetch_left_behind, seconds=self._beats.stale))
         await self._end_orphans()
         await self._defer_rows()
         self._last = time.monotonic()
@@ -122,7 +124,7 @@ class Recovery:
 
     async def _take_from_dead(self) -> None:
         stalled = await self._manager.get_stalled_jobs(
-            queue=jobs.QUEUE, seconds_since_heartbeat=self._beats.stale
+            task_name=jobs.TASK, seconds_since_heartbeat=self._beats.stale
         )
         for job in stalled:
             log.warning("job_taken_from_dead", extra={"conversation": job.lock, "job": job.id})
@@ -142,7 +144,7 @@ class Recovery:
             job
             for worker in self._workers()
             for job in await self._manager.list_jobs_async(
-                queue=jobs.QUEUE, status=Status.DOING.value, worker_id=worker
+                task=jobs.TASK, status=Status.DOING.value, worker_id=worker
             )
         ]
         mine = self._mine()

@@ -4,6 +4,7 @@ An engine is added to `ENGINES`. The shared one has a PostgreSQL, and only what 
 """
 
 import asyncio
+import random
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
 from itertools import pairwise
 
@@ -14,6 +15,7 @@ from tests.databases import PreparedPostgres, for_sqlalchemy
 from tests.house import until
 
 ENGINES = ["local", pytest.param("procrastinate", marks=[pytest.mark.postgres, pytest.mark.slow])]
+RACES, LANES = 2_000, 16
 SHORT = (0.02, 0.04, 0.08)  # seconds of a back-off
 Make = Callable[..., Awaitable[Rig]]
 
@@ -98,6 +100,25 @@ async def test_a_row_that_arrives_while_the_last_step_ends_is_not_lost(rig: Rig)
         rig.post(lane, "second")
         await rig.quiet()
         assert rig.book.order(lane) == ["first", "second"]
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(150)
+async def test_two_thousand_rows_race_with_the_end_of_the_step_before(rig: Rig) -> None:
+    chance = random.Random(20260801)
+
+    async def lane(name: str) -> None:
+        for n in range(RACES // LANES):
+            rig.post(name, f"{n} first")
+            await asyncio.sleep(chance.uniform(0, 0.012))
+            rig.post(name, f"{n} second")
+            await until(lambda n=n: rig.book.order(name)[-1:] == [f"{n} second"])  # type: ignore[misc]
+
+    await asyncio.gather(*(lane(f"race{n}") for n in range(LANES)))
+    assert rig.book.overlaps == 0
+    for name in (f"race{n}" for n in range(LANES)):
+        wanted = [f"{n} {w}" for n in range(RACES // LANES) for w in ("first", "second")]
+        assert rig.book.order(name) == wanted
 
 
 async def test_a_wake_in_the_very_last_look_is_not_lost(rig: Rig) -> None:

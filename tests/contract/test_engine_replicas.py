@@ -292,3 +292,28 @@ async def test_a_conversation_in_back_off_is_left_alone_by_every_replica(make: M
     assert first.book.done == []
     await until(lambda: first.book.order(place) == ["x"], 15.0)
     assert len(first.book.tries) == 1
+
+
+async def test_whoever_is_connected_to_a_replica_is_answered_by_it(make: Make):
+    """What the web chat and the terminal show live, they show from the process that runs the turn."""
+    first, second = await two(make)
+    first.book.gate.clear()
+    for n in range(6):
+        (first, second)[n % 2].post(f"web:chat:{n}", "x")
+    await until(lambda: first.engine.busy() + second.engine.busy() == 6)
+    for n in range(6):
+        assert f"web:chat:{n}" in (first, second)[n % 2].engine._steps  # type: ignore[attr-defined]
+    first.book.gate.set()
+    await first.quiet()
+    await second.quiet()
+
+
+async def test_what_waits_for_a_replica_that_is_gone_is_run_by_another(make: Make):
+    first, second = await two(make, beats=(0.1, 0.6))
+    assert first.db is not None
+    first.book.rows["web:chat:1"].append("x")
+    await first.db.write(lambda conn: jobs.defer(conn, {"web:chat:1": "alice"}, "turns@gone"))
+    await asyncio.sleep(0.2)
+    assert first.book.done == []
+    await until(lambda: first.book.order("web:chat:1") == ["x"], 5.0)
+    assert second.book.overlaps == 0
