@@ -75,9 +75,8 @@ class Breakpoint:
 class ModelRequest:
     """One model call. `system` and `tools` are byte-stable within a session (DESIGN.md 5).
 
-    `breakpoints` ascend by message; they and `prefix_ttl` (the marks behind tools and system) count where the provider
-    has marks. `effort` is low, medium, high or None (the model's default). `images` maps blob ids to bytes of Image
-    blocks.
+    `breakpoints` ascend by message; they and `prefix_ttl` (behind tools and system) count where a provider has marks.
+    `effort` is low, medium or high, `idle` seconds of silence; None: the model's own. `images`: bytes by blob id.
     """
 
     system: str
@@ -88,6 +87,7 @@ class ModelRequest:
     breakpoints: tuple[Breakpoint, ...] = ()
     prefix_ttl: Ttl = "1h"
     images: dict[str, bytes] | None = None
+    idle: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

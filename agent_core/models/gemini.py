@@ -97,7 +97,8 @@ class GeminiModel:
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         """Stream one answer; see ports.Model. Raises a ModelError for every bad end."""
         fold = Fold(self._info, self._provider)
-        events = watch(self._events(request), self._limits, self._provider, _life)
+        limits = self._limits.within(request.idle)
+        events = watch(self._events(request), limits, self._provider, _life)
         async with closing(events) as source:
             async for event in source:
                 for chunk in fold.feed(event):

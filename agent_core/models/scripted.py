@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from agent_core.errors import ModelBadRequest, ModelError
 from agent_core.models import tokens
 from agent_core.models.normalise import problems
+from agent_core.models.stream import StreamLimits, closing, watch
 from agent_core.ports import (
     Chunk,
     FinishedChunk,
@@ -67,7 +68,15 @@ class ScriptedModel:
     closed: bool = False
 
     async def stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
-        """Stream the next answer."""
+        """Stream the next answer. Silent for longer than `request.idle`, it times out as a provider's model does."""
+        chunks = self._stream(request)
+        if request.idle is not None:
+            chunks = watch(chunks, StreamLimits().within(request.idle), self.info.name)
+        async with closing(chunks) as source:
+            async for chunk in source:
+                yield chunk
+
+    async def _stream(self, request: ModelRequest) -> AsyncIterator[Chunk]:
         self.requests.append(request)
         self._check(request)
         answer = await self._answer(request)

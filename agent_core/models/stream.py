@@ -17,17 +17,25 @@ T = TypeVar("T")
 Phase = Literal["first_token", "idle", "total"]
 
 DRAIN_SECONDS = 0.2
+FIRST_TOKEN = 1.0  # below that no answer begins
 
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class StreamLimits:
-    """Seconds. `idle` is an agent's `limits.idle_timeout` where it sets one."""
+    """Seconds."""
 
     first_token: float = 120.0
     idle: float = 60.0
     total: float = 300.0
+
+    def within(self, idle: float | None) -> "StreamLimits":
+        """These, but with no more than `idle` seconds of silence (an agent's `limits.idle_timeout`) if it is less."""
+        if idle is None:
+            return self
+        first_token = min(self.first_token, max(idle, FIRST_TOKEN))
+        return StreamLimits(first_token, min(self.idle, idle), self.total)
 
 
 def _always(_: object) -> bool:

@@ -7,7 +7,7 @@ message is returned, not stored; the caller stores it in the transaction that en
 delegation.
 """
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from typing import cast
@@ -23,9 +23,8 @@ from agent_core.events import (
     ThinkingDelta,
     Used,
 )
-from agent_core.models.stream import StreamLimits, watch
+from agent_core.models.stream import StreamLimits
 from agent_core.ports import (
-    Chunk,
     FinishedChunk,
     ModelRequest,
     RestartChunk,
@@ -174,7 +173,7 @@ def with_new_ids(finished: FinishedChunk, rows: Sequence[Row]) -> FinishedChunk:
 
 
 async def _read(run: Run, request: ModelRequest) -> FinishedChunk:
-    async for chunk in _bounded(run, request):
+    async for chunk in run.model.stream(_bounded(run, request)):
         match chunk:
             case TextChunk(text):
                 if not _unreadable(run):
@@ -197,13 +196,10 @@ def _unreadable(run: Run) -> bool:
     return run.label is None and run.agent.output.format == "json"
 
 
-def _bounded(run: Run, request: ModelRequest) -> AsyncIterator[Chunk]:
-    """The stream, under the agent's own idle limit where it is stricter than the provider's."""
+def _bounded(run: Run, request: ModelRequest) -> ModelRequest:
+    """The request with the agent's own idle limit, if stricter: that of each attempt, so that another may answer."""
     idle = run.agent.limits.idle_timeout
-    stream = run.model.stream(request)
-    if idle >= StreamLimits().idle:
-        return stream
-    return watch(stream, StreamLimits(first_token=max(idle, 1.0), idle=idle), run.model.info.name)
+    return request if idle >= StreamLimits().idle else replace(request, idle=idle)
 
 
 async def _store_calls(

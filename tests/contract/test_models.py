@@ -161,6 +161,15 @@ async def test_silence_between_chunks_ends_the_call_and_the_connection(
     await rig.twin.wait_for(lambda: rig.twin.disconnects == 1, 20)
 
 
+async def test_a_request_may_allow_less_silence_than_the_model(rig: Rig) -> None:
+    """SUB-12: an agent's own idle limit ends the call and the connection."""
+    rig.twin.script(Turn([say("ab" * 40)], cut=(5, "stall")))
+    with pytest.raises(errors.ModelTimeout) as caught:
+        await read(rig.model(), replace(ask(), idle=0.3))
+    assert (caught.value.phase, caught.value.seconds) == ("idle", 0.3)
+    await rig.twin.wait_for(lambda: rig.twin.disconnects == 1, 20)
+
+
 async def test_silence_before_the_first_token_is_told_as_such(rig: Rig) -> None:
     """STM-2."""
     await read(rig.model(), ask())  # the SDK's import is not what is timed

@@ -69,7 +69,6 @@ class SoakModel(AnthropicTwin):
 
     Attributes:
         spoilt: faults that the calls for each message met.
-        silenced: messages for which a stream fell silent for ever, which no call outlives.
         doubtful: digests of calls that ended here, perhaps unseen by the client: the connection was reset after them.
         ended: the calls that were answered to their end, oldest first.
     """
@@ -78,7 +77,6 @@ class SoakModel(AnthropicTwin):
         super().__init__()
         self.rate = rate
         self.spoilt: Counter[Said] = Counter()
-        self.silenced: set[Said] = set()
         self.doubtful: set[str] = set()
         self.ended: list[Answered] = []
         self.cuts: Counter[str] = Counter()
@@ -97,8 +95,6 @@ class SoakModel(AnthropicTwin):
             changes["cut"] = (self._dice.randint(1, 6), self._dice.choice(CUTS))
             self.cuts[f"stream: {changes['cut'][1]}"] += 1
             self._spoil(text)
-            if changes["cut"][1] == "stall":
-                self.silenced |= {said for said in [crowd.asked(text)] if said}
         answer.turn = replace(answer.turn, **changes)
         self.answers.append(answer)
         if any(call is self._at_hand for call in self._doubted):

@@ -163,6 +163,15 @@ async def test_an_open_breaker_does_not_leave_a_person_without_an_answer() -> No
     assert last.message.text == "ok"
 
 
+async def test_a_silent_model_is_left_for_the_next_within_the_agents_own_limit() -> None:
+    """FBK-1, SUB-12: the limit is each attempt's, so that the fallback has its time."""
+    silent = ScriptedModel([Answer("some words and then nothing more", gap=60)])
+    spare = ScriptedModel(["the answer"])
+    chunks, last = await read(FallbackModel([silent, spare], Clock()), replace(ask(), idle=0.05))
+    assert last.message.text == "the answer"
+    assert any(isinstance(chunk, RestartChunk) and chunk.had_output for chunk in chunks)
+
+
 async def test_leaving_closes_the_inner_stream_and_close_closes_all() -> None:
     closed: list[str] = []
 
