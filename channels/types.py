@@ -159,7 +159,9 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
     album: str | None = None
-    data: str | None = None  # of Kind.HOOK: what a program has sent, which is nobody's words
+    data: str | None = (
+        None  # of the gateway's own kinds: what came beside the words, and is nobody's
+    )
 
 
 @dataclass(frozen=True, slots=True)

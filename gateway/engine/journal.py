@@ -263,7 +263,8 @@ class TurnJournal(SessionJournal):
             steps=clean_steps(self._fence.redactor, self._steps()),
         )
         error_id = rows[-1].meta.get("error_id") if rows else None
-        stored: list[tuple[int, bool]] = []
+        stored: list[tuple[int | None, bool]] = []
+        silent = reply.silent and status is TurnStatus.DONE
         rewritten: list[tuple[int, Draft]] = []
         booked: list[Settled | None] = [None]
 
@@ -281,7 +282,7 @@ class TurnJournal(SessionJournal):
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
             more = inbox.newest(conn, self._fence.conversation_id) > 0
-            stored.append((outbox.put(conn, reply, now), more))
+            stored.append((None if silent else outbox.put(conn, reply, now), more))
             return added
 
         def then() -> None:
@@ -289,7 +290,7 @@ class TurnJournal(SessionJournal):
                 self._budget.settled(self._session_id, booked[0])
             row_id, self.more = stored[-1]
             self.status = status
-            self.ready = (row_id, reply)
+            self.ready = None if row_id is None else (row_id, reply)
             for letter in rewritten:
                 if self._desk is not None:
                     self._desk.posted(*letter, True)

@@ -15,6 +15,7 @@ from agent_core.storage.upsert import insert_into
 from channels.types import Attachment, Inbound, Kind
 from gateway.storage.tables import Inbox, InboxStatus
 
+QUIET = "quiet"  # Inbound.data of a heartbeat
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _INBOX.c.status < int(InboxStatus.DONE))
 
@@ -67,6 +68,11 @@ class Item:
     attachments: tuple[Attachment, ...] = ()
     album: str | None = None
     data: str | None = None
+
+    @property
+    def quiet(self) -> bool:
+        """Whether its turn is a heartbeat, which says nothing where there is nothing to say."""
+        return self.kind is Kind.DUE and self.data == QUIET
 
 
 def _body(inbound: Inbound) -> str:

@@ -14,11 +14,15 @@ CLOSING = json.dumps(
 )
 
 
+NOTHING = "NOTHING"  # what a heartbeat answers that has nothing to tell
+
+
 @dataclass(frozen=True, slots=True)
 class Draft:
     """A message before it is a row. `steps` is what was done for it: kept for whoever reads it again later.
 
-    `closes`: says nothing, but puts the thread away when all before it has been said.
+    `quiet`: nothing is sent where its text is that there is nothing to say. `closes`: says nothing, but puts the thread
+    away when all before it has been said.
     """
 
     turn_id: int
@@ -31,6 +35,13 @@ class Draft:
     reply_to: str | None = None
     steps: Sequence[Step] = ()
     closes: bool = False
+    quiet: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing is to be sent of it: a heartbeat without news and without a file."""
+        said = self.text.strip().strip("*_`\"'.!").strip()
+        return self.quiet and not self.artifacts and said.upper() in ("", NOTHING)
 
 
 def body_of(draft: Draft) -> str:

@@ -17,16 +17,20 @@ from gateway.settings.settings import Settings
 class Spec:
     """What a slot starts: the words, and the preset that works ("" for the chat's own). Kept in the schedule's row.
 
-    `source` says where it is written, for people: settings, or the preset's name.
+    `source` says where it is written, for people: settings, or the preset's name. `quiet`: it may have nothing to say.
     """
 
     source: str
     preset: str
     words: str
+    quiet: bool = False
 
     def text(self) -> str:
-        """As JSON."""
-        return json.dumps(asdict(self), ensure_ascii=False)
+        """As JSON; without what is not set, so that rows of before are the same."""
+        fields = asdict(self)
+        if not self.quiet:
+            del fields["quiet"]
+        return json.dumps(fields, ensure_ascii=False)
 
 
 def read(text: str) -> Spec:
@@ -53,7 +57,7 @@ def plans(settings: Settings, teams: Iterable[Team]) -> list[Plan]:
 def _of_settings(settings: Settings) -> Iterator[Plan]:
     for one in settings.schedules:
         zone = one.timezone or settings.locale.timezone
-        spec = Spec("settings", one.preset or "", one.say)
+        spec = Spec("settings", one.preset or "", one.say, one.quiet)
         yield Plan(one.cron, zone, one.to, one.person, spec)
 
 

@@ -18,9 +18,9 @@ from agent_core.types import Context
 from channels.types import Address, Author, Inbound, Kind
 from gateway.inbound import conversation, inbox
 from gateway.inbound.conversation import Lane
-from gateway.inbound.inbox import Item
+from gateway.inbound.inbox import QUIET, Item
 from gateway.outbound import outbox
-from gateway.outbound.draft import Draft
+from gateway.outbound.draft import NOTHING, Draft
 from gateway.people import access
 from gateway.people.operators import places
 from gateway.presets.news import NO_TURN
@@ -40,6 +40,10 @@ LATE = dt.timedelta(minutes=1)  # later than this is said to the model
 _NOTE = (
     "This run was started by a schedule ({cron}, {zone}), due {slot}. Nobody has written just now, and nobody may be "
     "there to answer: do what the words ask for, and ask a question only where nothing can be done without an answer."
+)
+_QUIET = (
+    f" Where there is nothing that the person should know now, answer with the one word {NOTHING}: "
+    "then nothing is sent."
 )
 _MISSED = " It is late: the gateway did not run at {slot}."
 
@@ -159,14 +163,16 @@ class Runs:
         lane = conversation.find(conn, row.conversation_id)
         if lane is None:
             return Ticked()
+        spec = schedule_plan.read(row.text)
         due = Inbound(
             address=lane.address,
             key=_key(row.id, slot),
             author=Author(row.owner.partition(":")[2]),
-            text=schedule_plan.read(row.text).words,
+            text=spec.words,
             at=now,
             kind=Kind.DUE,
             private=lane.private,
+            data=QUIET if spec.quiet else None,
         )
         added = inbox.insert_row(conn, due, lane.id, row.owner, InboxStatus.NEW, now)
         return Ticked(None if added is None else (lane.id, row.owner))
@@ -248,4 +254,5 @@ def started(conn: Connection, item: Item) -> Started | None:
     shown = _at(slot, row)
     note = _NOTE.format(cron=row.cron, zone=row.timezone, slot=shown)
     note += _MISSED.format(slot=shown) if item.at - slot > LATE else ""
+    note += _QUIET if item.quiet else ""
     return Started(schedule_plan.read(row.text), Context(note))

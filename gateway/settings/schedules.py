@@ -21,7 +21,8 @@ class Scheduled(Section):
 
     `cron` has five fields, in `timezone` (null: `locale.timezone`). `to` is the chat, such as "telegram:123" or, where
     several bots are on a platform, "telegram:<account>:123". `preset` null: the chat's own. `say` begins the run, as if
-    `as` had written it: memory, portfolio, budgets and approvals are that person's, who must be allowed.
+    `as` had written it: memory, portfolio, budgets and approvals are that person's, who must be allowed. `quiet`: a
+    heartbeat, of which nothing is seen where its answer is that there is nothing to say.
     """
 
     model_config = ConfigDict(
@@ -34,3 +35,4 @@ class Scheduled(Section):
     preset: Annotated[str, Field(min_length=1)] | None = None
     say: Annotated[str, Field(min_length=1, max_length=4_000)]
     person: Annotated[PersonId, Field(alias="as")]
+    quiet: bool = False

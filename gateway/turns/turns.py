@@ -114,6 +114,7 @@ class Turns:
         self.staff.committed(begun)
         language = self.language(begun)
         reply = Draft(begun.turn_id, REPLY, begun.item.author, begun.lane.address, "")
+        reply = replace(reply, quiet=begun.item.quiet)
         if not begun.lane.private:
             reply = replace(reply, reply_to=begun.item.message_id)
         receipt = await self._receipt(begun, reply)
@@ -336,7 +337,7 @@ class Turns:
         stop = Button(say("stop_button", language), f"stop:{begun.turn_id}", "danger")
         stream: PreviewStream | None = None
         channel = self._channel(begun)
-        if isinstance(channel, CanStream):
+        if isinstance(channel, CanStream) and not begun.item.quiet:
             stream = channel.stream(
                 begun.lane.address,
                 receipt,

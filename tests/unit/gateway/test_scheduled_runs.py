@@ -6,6 +6,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from sqlalchemy import Connection, text
 
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.runtime.team import Timed
@@ -303,3 +304,94 @@ async def test_a_slot_is_started_once_even_if_two_look_at_it(db: Database) -> No
         )
         again = await db.write(lambda conn: schedule.run(conn, now, runs))
         assert [one.wake for one in again] == [None]
+
+
+# Heartbeats ---------------------------------------------------------------------------------------
+
+BEAT = DAILY | {"cron": "*/30 * * * *", "say": "Anything to worry about?", "quiet": True}
+
+
+async def test_a_heartbeat_with_nothing_to_say_is_not_seen(db: Database) -> None:
+    """openclaw#98556: no word, no preview and no mark; what it cost is known. News are sent like any reply."""
+    night = Night()
+    answers = ["NOTHING", "**Nothing.**", "The stop of GOOG is near."]
+    async with House(db, answers, rules=scheduled(BEAT), nap=night.sleep) as house:
+        await until(lambda: night.naps)
+        for _ in range(2):
+            await later(house, night, HOUR / 2)
+        assert len(house.model.requests) == 2
+        assert "answer with the one word NOTHING" in str(house.model.requests[-1])
+        assert house.channel.order == []
+        assert await house.one("select count(*) from outbox") == 0
+        assert await house.one("select count(*) from turn where status = 'done'") == 2
+        await later(house, night, HOUR / 2)
+        assert house.channel.texts("1") == ["The stop of GOOG is near."]
+
+
+@on_sqlite
+async def test_only_a_heartbeat_may_keep_silent(db: Database) -> None:
+    night = Night()
+    async with House(db, ["NOTHING"], rules=scheduled(DAILY), nap=night.sleep) as house:
+        await until(lambda: night.naps)
+        await later(house, night, HOUR)
+        assert house.channel.texts("1") == ["NOTHING"]
+
+
+def test_there_are_no_heartbeats_but_those_that_are_written() -> None:
+    assert settings().schedules == ()
+    assert not scheduled(DAILY).schedules[0].quiet
+
+
+# Several schedulers -------------------------------------------------------------------------------
+
+
+async def test_two_schedulers_that_race_start_each_slot_once(db: Database) -> None:
+    """Both look at the same moment, again and again: on PostgreSQL in transactions side by side."""
+    async with House(db, [], rules=scheduled(BEAT), nap=Night().sleep) as house:
+        rules = runs_of(house.settings)
+
+        async def look(now: dt.datetime) -> int:
+            ticked = await house.db.write(lambda conn: schedule.run(conn, now, rules))
+            return sum(one.wake is not None for one in ticked)
+
+        await house.engine.stop(0.0)
+        for slot in range(1, 7):
+            now = START + dt.timedelta(minutes=30 * slot, seconds=slot)
+            started = sum(await asyncio.gather(*(look(now) for _ in range(4))))
+            assert started == 1, f"slot {slot} was started {started} times"
+            await house.db.write(_done)
+        keys = [key for (key,) in await house.all("select key from inbox order by id")]
+        assert len(keys) == len(set(keys)) == 6
+
+
+def _done(conn: Connection) -> None:
+    """What was started is over: a run that waits would let the next slots pass."""
+    conn.execute(text("update inbox set status = 2"))
+
+
+@pytest.mark.parametrize(
+    ("line", "start", "slots"),
+    [
+        # 2026-03-29 in London: 01:00 to 02:00 is skipped; a fixed hour in it is due right after
+        ("30 1 * * *", "2026-03-28T12:00", ["2026-03-29T01:00", "2026-03-30T00:30"]),
+        # 2026-10-25 in London: 01:00 to 02:00 comes twice; a fixed hour in it is due the first time
+        ("30 1 * * *", "2026-10-24T12:00", ["2026-10-25T00:30", "2026-10-26T01:30"]),
+    ],
+)
+async def test_a_change_of_the_clock_brings_each_day_one_run(
+    db: Database, line: str, start: str, slots: list[str]
+) -> None:
+    begin = dt.datetime.fromisoformat(start).replace(tzinfo=dt.UTC)
+    entry = DAILY | {"cron": line, "timezone": "Europe/London"}
+    clock = Watch()
+    clock.seconds = (begin - START).total_seconds()
+    async with House(db, [], rules=scheduled(entry), nap=Night().sleep, clock=clock) as house:
+        await house.engine.stop(0.0)
+        rules, found = runs_of(house.settings), []
+        for minutes in range(0, 2 * 24 * 60, 10):
+            now = begin + dt.timedelta(minutes=minutes, seconds=1)
+            ticked = await house.db.write(lambda conn: schedule.run(conn, now, rules))  # noqa: B023
+            if any(one.wake is not None for one in ticked):
+                found.append(f"{now:%Y-%m-%dT%H:%M}")
+                await house.db.write(_done)
+        assert found == slots
