@@ -4,6 +4,7 @@ from gateway.console import (
     access_page,
     approvals,
     archive,
+    budgets,
     deliveries,
     overview,
     people,
@@ -149,6 +150,7 @@ VIEWS = (
 ACTIONS = (
     Action("/halt", "Halt trading", overview.stop_trading, overview.Halt),
     Action("/resume", "Let trading go on", overview.resume_trading),
+    Action("/budgets/raise", "Grant a budget once more", budgets.grant, budgets.Raise),
     Action("/approvals/{id}/decide", "Decide an approval", approvals.decide, approvals.Verdict),
     Action("/approvals/{id}/revoke", "Take a remembered yes back", approvals.revoke),
     Action(

@@ -42,6 +42,9 @@ TEXTS: dict[str, str] = {
     "No active reminder has this id.": "没有此编号的有效提醒。",
     "Reminder {number} is off.": "提醒 {number} 已取消。",
     "The log-in of {owner} is over.": "{owner} 的登录已结束。",
+    "No such budget is set.": "没有设置此预算。",
+    "Name a person for a person's budget, and nobody else.": "个人预算需指明用户，其他预算则不需要。",
+    "The budget was granted once more.": "已追加一份预算。",
     # states
     "completed": "完成",
     "running": "运行中",

@@ -13,6 +13,8 @@ TEXTS: dict[str, str] = {
     "Known since (UTC)": "首次出现（UTC）",
     "Last 30 days": "最近 30 天",
     "Budgets": "预算",
+    "Grant once more": "追加一份",
+    "Grant this budget once more until it begins anew?": "在重置之前追加一份此预算？",
     "user_day": "每人每日",
     "user_month": "每人每月",
     "Shut {id} out?": "封禁 {id}？",

@@ -18,6 +18,7 @@ HEAVY = {
     "fontTools",
     "genai_prices",
     "google.genai",
+    "jinja2",
     "jsonschema",
     "lxml",
     "matplotlib",

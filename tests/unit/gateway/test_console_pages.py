@@ -293,3 +293,22 @@ async def test_a_shipped_preset_is_told_from_ones_own(house: ConsoleHouse, tmp_p
     assert found["solo"] == (False, "ready")
     assert found["trading-desk"] == (False, "default")
     assert found["desk-base"] == (False, "abstract")
+
+
+async def test_a_budget_is_granted_once_more_until_its_day_is_over(house: ConsoleHouse) -> None:
+    open_ = Access(default="allow")
+    await house.core.db.write(lambda conn: access.judge(conn, open_, "telegram:1", "Alice", NOW))
+    async with house.visit("viewer") as visit:
+        assert "Grant once more" not in await visit.see("/people/telegram%3A1")
+    async with house.visit("operator") as visit:
+        before = await visit.see("/people/telegram%3A1")
+        assert "$0.00 / $2.00" in before
+        said = await visit.do("/budgets/raise", kind="user_day", person="telegram:1")
+        assert "granted once more" in said
+        assert "$0.00 / $4.00" in await visit.see("/people/telegram%3A1")
+        assert "$0.00 / $25.00" in await visit.see("")
+        assert "Name a person" in await visit.do("/budgets/raise", kind="user_day", person="")
+        assert "No such budget" in await visit.do("/budgets/raise", kind="month", person="")
+    deed = (await audit_of(house))[0]
+    assert deed["action"] == "raise_budget"
+    assert deed["target"].endswith("of user telegram:1")
