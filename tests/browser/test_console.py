@@ -22,16 +22,16 @@ pytestmark = [
 ]
 TOKENS = {
     "admin": "admin-token-0123456789abcdef",
-    "operator": "olga-token-0123456789abcdef",
-    "viewer": "vera-token-0123456789abcdef",
+    "operator": "bob-token-0123456789abcdef",
+    "viewer": "watch-token-0123456789abcdef",
 }
 SETTINGS = f"""\
 presets_dir: ./presets
 console:
   tokens:
-    olga: {{token: {TOKENS["operator"]}, role: operator}}
-    vera: {{token: {TOKENS["viewer"]}, role: viewer}}
-    anna: {{token: {TOKENS["admin"]}, role: admin}}
+    bob: {{token: {TOKENS["operator"]}, role: operator}}
+    watch: {{token: {TOKENS["viewer"]}, role: viewer}}
+    alice: {{token: {TOKENS["admin"]}, role: admin}}
 """
 GOOG = "How did GOOG do in 2012, and what does its trend look like?"
 PAGES = (
@@ -273,7 +273,7 @@ async def test_what_is_approved_in_the_console_goes_on_in_the_chat(
         filled = "select count(*) from trade_order where status = 'filled'"
         assert gateway.rows(filled) == [(1,)]
         said = gateway.rows("select owner, action, target from console_audit")
-        assert said == [("token:olga", "approved", "question 1")]
+        assert said == [("token:bob", "approved", "question 1")]
         await chat.close()
     finally:
         await gateway.stop()

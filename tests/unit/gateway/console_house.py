@@ -17,10 +17,10 @@ from gateway.settings.settings import Settings
 
 ADMIN = "admin-token-0123456789abcdef"
 TOKENS = {
-    "olga": {"token": "olga-token-0123456789abcdef", "role": "operator"},
-    "vera": {"token": "vera-token-0123456789abcdef", "role": "viewer"},
+    "bob": {"token": "bob-token-0123456789abcdef", "role": "operator"},
+    "watch": {"token": "watch-token-0123456789abcdef", "role": "viewer"},
 }
-OF = {"admin": ADMIN, "operator": TOKENS["olga"]["token"], "viewer": TOKENS["vera"]["token"]}
+OF = {"admin": ADMIN, "operator": TOKENS["bob"]["token"], "viewer": TOKENS["watch"]["token"]}
 _FORM = re.compile(r'data-form="([0-9a-f]{64})"')
 
 

@@ -190,7 +190,7 @@ async def test_logging_out_ends_the_session_for_whoever_kept_its_cookie(
 async def test_another_token_under_the_same_name_ends_old_sessions(tmp_path: Path) -> None:
     async with console_house(tmp_path) as house, house.visit("operator") as visit:
         kept = [(c.key, c.value) for c in visit.client.cookie_jar]
-    tokens = {"olga": {"token": "olga-other-0123456789abcdef", "role": "admin"}}
+    tokens = {"bob": {"token": "bob-other-0123456789abcdef", "role": "admin"}}
     async with console_house(tmp_path, console={"tokens": tokens}) as house:
         value = kept[0][1]
         name = f"swarmgate-console-{house.url.rpartition(':')[2]}"

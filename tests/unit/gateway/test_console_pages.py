@@ -105,8 +105,8 @@ async def test_a_pairing_code_is_approved_in_the_console_and_by_nobody_who_only_
     assert not allowed
     deeds = await audit_of(house)
     assert [(d["by"], d["action"], d["target"]) for d in deeds][:2] == [
-        ("token:olga", "person_revoked", "user telegram:5"),
-        ("token:olga", "approve_person", "user telegram:5"),
+        ("token:bob", "person_revoked", "user telegram:5"),
+        ("token:bob", "approve_person", "user telegram:5"),
     ]
 
 
@@ -253,12 +253,12 @@ async def test_a_log_line_is_found_without_its_secrets(house: ConsoleHouse) -> N
 
 
 async def test_an_ended_login_is_out_at_the_next_click(house: ConsoleHouse) -> None:
-    async with house.visit("viewer") as vera, house.visit("admin") as admin:
+    async with house.visit("viewer") as watch, house.visit("admin") as admin:
         async with house.program("admin") as client, client.get("/api/v1/access") as response:
             held = (await response.json())["logins"]
-        (mine,) = [one["id"] for one in held if one["owner"] == "token:vera"]
-        assert "The log-in of token:vera is over" in await admin.do(f"/access/{mine}/end")
-        async with vera.client.get("/console", allow_redirects=False) as response:
+        (mine,) = [one["id"] for one in held if one["owner"] == "token:watch"]
+        assert "The log-in of token:watch is over" in await admin.do(f"/access/{mine}/end")
+        async with watch.client.get("/console", allow_redirects=False) as response:
             assert response.status == 303
 
 
