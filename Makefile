@@ -92,7 +92,7 @@ soak: $(VENV)/.installed-dev  ## thousands of chats in bad weather, with kills: 
 bench-engine: $(VENV)/.installed-dev  ## the engines on PostgreSQL: accept, start of a turn, turns a second with one and two processes
 	@$(BIN)/python tests/bench/engines.py $(BENCH_ARGS)
 
-docs: $(VENV)/.installed-dev  ## write the README's table of tools anew
+docs: $(VENV)/.installed-dev  ## write the READMEs' tables of tools anew
 	@$(BIN)/python -m tests.tool_table
 
 clean:  ## remove the environment and what tools left behind

@@ -18,7 +18,7 @@ from tests.twins.twin import Changes
 
 ROOT = Path(__file__).parents[2]
 START_S = 30.0  # a loaded machine; an idle one needs about one second
-STARTED: list["Gateway"] = []  # of the running test, whose logs are shown when it fails
+STARTED: list["Launched"] = []  # of the running test, whose logs are shown when it fails
 
 
 def environment(*paths: Path, **more: str) -> dict[str, str]:
@@ -71,38 +71,24 @@ async def command(
     return Done(process.returncode or 0, out.decode(), err.decode())
 
 
-class Gateway:
-    """One installation: its settings file, its data folder, and its process of the moment."""
+class Launched:
+    """A process that serves in `folder`, and everything it said; it may be ended and launched again."""
 
-    def __init__(self, folder: Path, settings: dict[str, Any], env: dict[str, str]) -> None:
+    def __init__(self, folder: Path, env: dict[str, str]) -> None:
         self.folder = folder
-        self.config = folder / "swarmgate.yaml"
         self.env = env
         self.lines: list[dict[str, Any]] = []  # of all its processes
-        self.starts = 0
         self._changes = Changes()
         self._process: asyncio.subprocess.Process | None = None
         self._readers: list[asyncio.Task[None]] = []
-        self._engine: Engine | None = None
-        self.settings = settings
-        self.config.write_text(json.dumps(settings, indent=2))  # JSON is YAML as well
-        self.config.chmod(0o600)
         STARTED.append(self)
 
-    # Its life ----------------------------------------------------------------------------------------------------
-
-    async def start(self) -> None:
-        """Start, and wait until it says where the web chat is: then channels, senders and engine are up."""
+    async def launch(self, *command: str) -> None:
+        """Start it, and wait until it says where the web chat is: then channels, senders and engine are up."""
         assert self._process is None, "it runs already"
-        self.starts += 1
         before = len(self.lines)
         self._process = await asyncio.create_subprocess_exec(
-            sys.executable,
-            "-m",
-            "gateway",
-            "run",
-            "-c",
-            str(self.config),
+            *command,
             cwd=self.folder,
             env=self.env,
             stdin=asyncio.subprocess.DEVNULL,
@@ -175,6 +161,28 @@ class Gateway:
         assert self._process is not None, "it does not run"
         return self._process.pid
 
+    def log(self) -> str:
+        """Everything it said."""
+        return "\n".join(json.dumps(line, ensure_ascii=False)[:4000] for line in self.lines)
+
+
+class Gateway(Launched):
+    """One installation: its settings file, its data folder, and its process of the moment."""
+
+    def __init__(self, folder: Path, settings: dict[str, Any], env: dict[str, str]) -> None:
+        super().__init__(folder, env)
+        self.config = folder / "swarmgate.yaml"
+        self.starts = 0
+        self._engine: Engine | None = None
+        self.settings = settings
+        self.config.write_text(json.dumps(settings, indent=2))  # JSON is YAML as well
+        self.config.chmod(0o600)
+
+    async def start(self) -> None:
+        """Start, and wait until it says where the web chat is."""
+        self.starts += 1
+        await self.launch(sys.executable, "-m", "gateway", "run", "-c", str(self.config))
+
     # What it left ------------------------------------------------------------------------------------------------
 
     @property
@@ -193,10 +201,6 @@ class Gateway:
     def count(self, table: str, where: str = "1=1") -> int:
         """How many rows."""
         return int(self.rows(f"select count(*) from {table} where {where}")[0][0])
-
-    def log(self) -> str:
-        """Everything it said."""
-        return "\n".join(json.dumps(line, ensure_ascii=False)[:4000] for line in self.lines)
 
     async def command(
         self, *arguments: str, env: dict[str, str] | None = None, timeout: float = START_S

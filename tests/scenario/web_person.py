@@ -3,12 +3,12 @@
 import asyncio
 import json
 import uuid
-from typing import Self
+from typing import Any, Self
 from urllib.parse import parse_qs, urlsplit
 
 import aiohttp
 
-from tests.scenario.process import Gateway
+from tests.scenario.process import Launched
 from tests.twins.twin import Changes
 
 WAIT_S = 30.0
@@ -17,9 +17,9 @@ WAIT_S = 30.0
 class WebPerson:
     """Logged in by the code that the gateway prints, in a new session. Used as an async context manager."""
 
-    def __init__(self, gateway: Gateway) -> None:
+    def __init__(self, gateway: Launched) -> None:
         self._gateway = gateway
-        self._messages: dict[str, str] = {}
+        self._messages: dict[str, dict[str, Any]] = {}
         self._changes = Changes()
 
     async def __aenter__(self) -> Self:
@@ -52,7 +52,7 @@ class WebPerson:
                     opened.set()
                     if name == "message":
                         message = json.loads(line[6:])["message"]
-                        self._messages[message["id"]] = message["text"]
+                        self._messages[message["id"]] = message
                         self._changes.notify()
 
     async def say(self, words: str) -> None:
@@ -61,7 +61,11 @@ class WebPerson:
         async with self._client.post("/chat/messages", json=fields) as response:
             assert response.status == 202, await response.text()
 
-    async def texts(self, count: int) -> list[str]:
-        """The texts of the bot's messages, once there are `count`."""
+    async def messages(self, count: int) -> list[dict[str, Any]]:
+        """The bot's messages as the page reads them, once there are `count`."""
         await self._changes.until(lambda: len(self._messages) >= count, WAIT_S)
         return list(self._messages.values())
+
+    async def texts(self, count: int) -> list[str]:
+        """The texts of the bot's messages, once there are `count`."""
+        return [message["text"] for message in await self.messages(count)]
