@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from aiohttp.web import RouteDef
 
@@ -60,7 +61,9 @@ def front_of(
     if settings.channels.web.enabled:
         secret = load_secret(settings.data_dir / "web-secret")
         cookies = CookieSessions(secret, public_url=http.public_url)
-        web = WebChannel(GatewayWebHost(core.db, core.clock, cookies, core.commands))
+        host = GatewayWebHost(core.db, core.clock, cookies, core.commands)
+        web = WebChannel(host, sent=partial(core.roles.tell, "web"))
+        core.roles.hear("web", web.refresh)
         login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
         routes += [*web.routes(), *login.routes()]
     on_stop = [web.close_streams] if web else []

@@ -54,7 +54,15 @@ class WebChannel:
     name = "web"
     account = "local"
 
-    def __init__(self, host: WebHost, *, now: Callable[[], dt.datetime] = _now) -> None:
+    def __init__(
+        self,
+        host: WebHost,
+        *,
+        now: Callable[[], dt.datetime] = _now,
+        sent: Callable[[str], None] = lambda _: None,
+    ) -> None:
+        """`sent` is told of the session of each stored reply, so that pages at other processes hear of it."""
+        self._sent = sent
         self._hub = Hub()
         self._now = now
         self._emit: Emit | None = None
@@ -92,11 +100,16 @@ class WebChannel:
             message_id = uuid.uuid4().hex
             await receipt.shown(message_id, final=True)
         session = out.address.chat
+        self._sent(session)
         live = self._hub.settle(session, receipt)
         steps = live.preview.steps if live else ()
         message = outbound_json(message_id, self._now().isoformat(), out, steps)
         preview = live.id if live else None
         self._hub.publish(session, Event("message", {"message": message, "preview": preview}))
+
+    def refresh(self, session: str) -> None:
+        """Another process has stored a reply: pages that show this session load it anew."""
+        self._hub.publish(session, Event("reload", {}))
 
     def stream(
         self,

@@ -140,6 +140,20 @@ class AdvisoryRoles:
         if self.holds(name) and name in self._calls:
             self._calls[name]()
 
+    def hear(self, topic: str, call: Callable[[str], None]) -> None:
+        """See Roles."""
+
+        def others(note: str) -> None:
+            sender, _, what = note.partition(" ")
+            if sender != str(self._replica):
+                call(what)
+
+        self.line.on(topic, others)
+
+    def tell(self, topic: str, what: str) -> None:
+        """See Roles."""
+        self.line.tell(topic, f"{self._replica} {what}")
+
     async def stop(self) -> None:
         """See Roles. Whoever runs a role is cancelled before: a role's body does not outlive it."""
         await self.line.stop()
@@ -163,7 +177,7 @@ class AdvisoryRoles:
 
     async def _count(self, connection: Connection) -> None:
         """Wake who takes up what a replica leaves that is gone since the last beat."""
-        found = await connection.execute(ALIVE)
+        found = await connection.execute(ALIVE.encode())
         living = {int(str(number)) for (number,) in await found.fetchall()}
         gone, self._living = self._living - living, living
         if gone:

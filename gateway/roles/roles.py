@@ -41,6 +41,14 @@ class Roles(Protocol):
         """Tell whoever holds the role that there is something to do, after the commit. From any thread."""
         ...
 
+    def hear(self, topic: str, call: Callable[[str], None]) -> None:
+        """`call` gets what other processes tell about a topic."""
+        ...
+
+    def tell(self, topic: str, what: str) -> None:
+        """Tell the other processes, soon; a short text. In the loop's thread."""
+        ...
+
     async def stop(self) -> None:
         """Give up what is still held. Harmless where it was not started."""
         ...
@@ -80,6 +88,12 @@ class OwnRoles:
         """See Roles."""
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._calls[name])
+
+    def hear(self, topic: str, call: Callable[[str], None]) -> None:
+        """See Roles: there is nobody to be heard."""
+
+    def tell(self, topic: str, what: str) -> None:
+        """See Roles: there is nobody to be told."""
 
     async def stop(self) -> None:
         """See Roles."""

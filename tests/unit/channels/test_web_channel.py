@@ -309,3 +309,13 @@ async def test_stopping_ends_open_streams_at_once(gateway: Gateway) -> None:
             async with asyncio.timeout(1):
                 await other.stop()
                 assert await events.response.content.read() == b"\n"
+
+
+async def test_a_reply_that_another_process_has_stored_lets_the_page_load_anew(
+    gateway: Gateway, client: aiohttp.ClientSession
+) -> None:
+    """Only whoever looks at that session; the event says nothing itself."""
+    async with listening(client) as events:
+        gateway.channel.refresh("other")
+        gateway.channel.refresh("s1")
+        assert await events.next() == ("reload", {})

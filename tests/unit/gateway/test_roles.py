@@ -164,6 +164,19 @@ async def test_a_wake_reaches_the_holder_from_any_replica(
     await ended(task)
 
 
+async def test_what_a_replica_tells_is_heard_by_the_others_alone(
+    pair: tuple[AdvisoryRoles, AdvisoryRoles],
+):
+    """So a page of the web chat loads its session anew when another replica has answered."""
+    heard: list[str] = []
+    pair[0].hear("web", lambda what: heard.append(f"one {what}"))
+    pair[1].hear("web", lambda what: heard.append(f"two {what}"))
+    pair[0].tell("web", "a session")
+    pair[1].tell("web", "b")
+    await until(lambda: len(heard) == 2)
+    assert sorted(heard) == ["one b", "two a session"]
+
+
 async def test_a_duty_that_breaks_is_begun_anew(pair: tuple[AdvisoryRoles, AdvisoryRoles]):
     tries: list[str] = []
     slept: list[float] = []
