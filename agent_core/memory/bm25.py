@@ -9,14 +9,15 @@ import math
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from heapq import nlargest
-from itertools import chain
 from typing import NamedTuple
 
 from agent_core.storage.postings import (
     DATED,
     GROUP_BITS,
     MAX_AROUND,
+    MAX_DOCS,
     MAX_SIZE,
     NAMED,
     NAMES,
@@ -42,7 +43,8 @@ class Weights:
     `row`, `window` and `session` weigh the grains, `entity` what the question names (a symbol or the row's speaker),
     `time` a row that tells a time when the question asks for one; `question` is taken from rows that only ask, and
     `reply` is what the row after such a one has of its score. `most` bounds the postings that are scored: the commonest
-    words are left out first. `sessions` bounds the sessions whose rows are scored: those with the weightiest words.
+    words are left out first. `sessions` bounds the sessions whose rows are scored: those with the weightiest words;
+    `rows` bounds their rows, so that a few long sessions cost no more than many short ones.
     """
 
     row: float = 0.25
@@ -59,6 +61,7 @@ class Weights:
     session_b: float = 0.75
     most: int = 8_000
     sessions: int = 24
+    rows: int = 1_600
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,7 +108,12 @@ def rank(
     if not hits:
         return []
     loaded = load(hits.keys())
-    graded = [space.grade(no, loaded[no], hits[no]) for no in hits if no in loaded]
+    graded: list[_Graded] = []
+    left = weights.rows
+    for no in hits:  # the weightiest first
+        if no in loaded and left > 0:
+            graded.append(space.grade(no, loaded[no], hits[no]))
+            left -= len(graded[-1].rows)
     return [Ranked(*best) for best in space.best(graded, limit)]
 
 
@@ -191,7 +199,9 @@ class _Space:
             if len(best) == limit and reached < best[-1][0]:
                 break
             entities = named.get(graded[at].no, _NOWHERE)
-            best = nlargest(limit, chain(best, self._scores(graded[at], scale, told, entities)))
+            # Sorting some dozens of rows is quicker than a heap of Python's own.
+            rows = (*best, *self._scores(graded[at], scale, told, entities))
+            best = sorted(rows, reverse=True)[:limit]
         return best
 
     def _scale(self, graded: Sequence[_Graded]) -> _Scale:
@@ -292,6 +302,7 @@ class _Space:
         """BM25 of a group at the three grains."""
         weights, known = self.weights, unpack(group.around)
         rows, windows, session = [0.0] * len(known), [0.0] * len(known), 0.0
+        spans, room = _spans(len(known)), [self.steep * (size & MAX_AROUND) for size in known]
         flat, steep = weights.k1 * (1 - weights.b), weights.k1 * weights.b * self.docs / self.tokens
         length = group.tokens * self.sessions / self.tokens
         whole = weights.k1 * (1 - weights.session_b + weights.session_b * length)
@@ -301,19 +312,23 @@ class _Space:
                 rows[place] += word.row * times / (times + flat + steep * size)
                 total += times
             session += word.session * total / (total + whole)
-            self._add_windows(word.window, own, known, windows)
+            near: dict[int, int] = {}  # how often the word stands around a place
+            for place, _, times in own:
+                for at in spans[place]:
+                    near[at] = near.get(at, 0) + times
+            weight, flat_around = word.window, self.flat
+            for at, times in near.items():
+                windows[at] += weight * times / (times + flat_around + room[at])
         return _Graded(no, known, rows, windows, session, max(rows), max(windows))
 
-    def _add_windows(
-        self, weight: float, hits: _Hits, known: tuple[int, ...], into: list[float]
-    ) -> None:
-        near: dict[int, int] = {}  # how often the word stands around a place
-        for place, _, times in hits:
-            for at in range(max(place - NEIGHBOURS, 0), min(place + NEIGHBOURS + 1, len(known))):
-                near[at] = near.get(at, 0) + times
-        flat, steep = self.flat, self.steep
-        for at, times in near.items():
-            into[at] += weight * times / (times + flat + steep * (known[at] & MAX_AROUND))
+
+@lru_cache(maxsize=MAX_DOCS + 1)
+def _spans(rows: int) -> tuple[range, ...]:
+    """The places around each place of a group of so many rows."""
+    return tuple(
+        range(max(place - NEIGHBOURS, 0), min(place + NEIGHBOURS + 1, rows))
+        for place in range(rows)
+    )
 
 
 def _share(weight: float, best: float) -> float:
