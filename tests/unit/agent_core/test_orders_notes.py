@@ -26,7 +26,7 @@ def test_each_note_is_told_in_chinese_with_its_values(template: str) -> None:
 
 
 def test_there_are_notes() -> None:
-    assert len(TEMPLATES) == 7
+    assert len(TEMPLATES) == 6
 
 
 def test_what_another_broker_says_stays() -> None:

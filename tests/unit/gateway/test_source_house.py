@@ -273,7 +273,7 @@ async def test_check_tells_what_a_source_lacks_and_asks_nobody(tmp_path: Path) -
     (tmp_path / "prices").mkdir()
     (tmp_path / "prices" / "X.csv").write_text(f"{HEAD}2024-03-06,1,2,x,1,1\n")
     async with Vendor({STOOQ: lambda _: html()}) as vendor:
-        data = "{sources: [bundled, folder, akshare, stooq], folder: {path: prices},"
+        data = "{sources: [bundled, folder, ccxt, stooq], folder: {path: prices},"
         data += f' stooq: {{base_url: "{vendor.url}"}}}}'
         config = settings(tmp_path, data)
         found = [str(p) for _, p in await source_problems(config, Watch(), ask=False)]
@@ -281,7 +281,7 @@ async def test_check_tells_what_a_source_lacks_and_asks_nobody(tmp_path: Path) -
         asked = [str(p) for _, p in await source_problems(config, Watch(), ask=True)]
         assert [query["d1"] for _, query, _ in vendor.asked] == ["20240223"]
     assert "folder: X.csv cannot be read; mend X.csv: line 2: 'x' is no number for low" in found[0]
-    assert "akshare: needs the package akshare; pip install 'swarmgate[finance-cn]'" in found[1]
+    assert "ccxt: needs the package ccxt; pip install 'swarmgate[crypto]'" in found[1]
     assert len(found) == 2
     assert "stooq: stooq cannot be asked: it answered a web page in place of data" in asked[2]
     config = settings(tmp_path, "{sources: [folder], folder: {path: nowhere}}")
