@@ -40,6 +40,7 @@ class ConsoleDoor:
         return [
             web.route("*", "/console", self._console),
             web.route("*", "/console/{tail:[\\s\\S]*}", self._console),
+            web.route("*", "/api/v1", self._api),
             web.route("*", "/api/v1/{tail:[\\s\\S]*}", self._api),
         ]
 

@@ -19,6 +19,8 @@ _SAID = {
     415: "The body is no JSON.",
     422: "The request is not as described here.",
     429: "Too many wrong tokens from this address.",
+    500: "Something broke; the log has the details, under the id of this answer.",
+    503: "The database does not answer: ask again.",
 }
 
 
@@ -51,7 +53,11 @@ def _whole(paths: dict[str, Json], defs: Json) -> Json:
     error = {
         "type": "object",
         "required": ["error", "message"],
-        "properties": {"error": {"type": "string"}, "message": {"type": "string"}},
+        "properties": {
+            "error": {"type": "string"},
+            "message": {"type": "string"},
+            "id": {"type": "string", "description": "Of a failure: the log says more under it."},
+        },
     }
     return {
         "openapi": "3.1.0",
@@ -100,7 +106,7 @@ def _post(action: Action, body: Json, answer: Json) -> Json:
 
 
 def _errors(path: str, also: tuple[int, ...]) -> list[int]:
-    return sorted({401, 403, 429, *also, *((404,) if "{" in path else ())})
+    return sorted({401, 403, 429, 500, 503, *also, *((404,) if "{" in path else ())})
 
 
 def _responses(answer: Json, errors: list[int]) -> Json:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from aiohttp import web
 
 from agent_core.errors import SwarmgateError
+from gateway.http.broken import answers_when_broken, note_start
 from gateway.http.guard import add_headers, host_origin_guard
 
 MAX_BODY = 1024 * 1024  # bytes of a request
@@ -33,6 +34,8 @@ class PortInUse(CannotListen):
 class HttpServer:
     """Serves `routes` on `host`:`port`, behind the Host and Origin guard. Port 0 takes any free one.
 
+    A handler that fails is answered for (broken.py).
+
     Each of `on_stop` is awaited before connections close: it ends what would otherwise be waited for, such as event
     streams.
     """
@@ -51,9 +54,10 @@ class HttpServer:
         self._public_url = public_url
         self._on_stop = on_stop
         app = web.Application(
-            client_max_size=MAX_BODY, middlewares=[host_origin_guard(host, public_url)]
+            client_max_size=MAX_BODY,
+            middlewares=[answers_when_broken(), host_origin_guard(host, public_url)],
         )
-        app.on_response_prepare.append(add_headers)
+        app.on_response_prepare.extend((add_headers, note_start))
         app.add_routes(routes)
         self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_SECONDS)
 
