@@ -6,7 +6,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from itertools import groupby
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -25,11 +24,11 @@ from gateway.alerts.alerts import Look
 from gateway.alerts.times import LIVE, next_look
 from gateway.outbound.draft import Draft
 from gateway.outbound.sender import Sender
+from gateway.rounds import Rounds
 from gateway.storage.db import Database
 
 log = logging.getLogger(__name__)
 RETRY_S = 60.0
-LONGEST_NAP_S = 3_600.0  # the clock may be set, and a machine may sleep
 
 
 @dataclass(slots=True)
@@ -49,35 +48,28 @@ class AlertKeeper:
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
     _due: dict[str, dt.datetime] = field(default_factory=dict)
     _looked: bool = False
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
-    _task: asyncio.Task[None] | None = None
+    _rounds: Rounds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rounds = Rounds(
+            "alerts", self._round, waits="alerts_wait", retry_s=RETRY_S, sleep=self.sleep
+        )
 
     def wake(self) -> None:
         """Alerts have changed, and that is committed."""
-        self._changed.set()
+        self._rounds.wake()
 
     async def start(self) -> None:
         """Look at what came while nobody ran, then wait."""
-        self._task = asyncio.create_task(self._run(), name="alerts")
+        self._rounds.start()
 
     async def stop(self) -> None:
         """End the waiting. Harmless where it was not started."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        await self._rounds.stop()
 
-    async def _run(self) -> None:
-        while True:
-            self._changed.clear()
-            try:
-                due = await self.look()
-                left = None if due is None else (due - self.clock.now()).total_seconds()
-                until = None if left is None else min(max(left, 0.0), LONGEST_NAP_S)
-            except Exception:  # the database is away; alerts are looked at when it is back
-                log.exception("alerts_wait")
-                until = RETRY_S
-            await self._wait(until)
+    async def _round(self) -> float | None:
+        due = await self.look()
+        return None if due is None else (due - self.clock.now()).total_seconds()
 
     async def look(self) -> dt.datetime | None:
         """Look at the symbols that are due. Returns when the next one is; None: there is no alert."""
@@ -135,18 +127,6 @@ class AlertKeeper:
         live = now.date() - last <= STALE
         market = market_of(symbol)
         return await asyncio.to_thread(next_look, self.calendars, market, now, live=live)
-
-    async def _wait(self, seconds: float | None) -> None:
-        changed = asyncio.create_task(self._changed.wait())
-        waits: set[asyncio.Future[Any]] = {changed}
-        if seconds is not None:
-            waits.add(asyncio.ensure_future(self.sleep(seconds)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
 
 def _watch(owned: Owned) -> Watch | None:

@@ -13,7 +13,6 @@ from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice, takewhile
-from typing import Any
 
 from sqlalchemy import Connection, select
 
@@ -31,6 +30,7 @@ from gateway.memory.learning_jobs import is_current, material_of, put_session
 from gateway.memory.notes import topic_of
 from gateway.model_house import DEMO, ModelHouse
 from gateway.redact import Redactor
+from gateway.rounds import Rounds
 from gateway.storage.db import Database
 from gateway.storage.tables import Conversation
 
@@ -107,15 +107,14 @@ class Learning:
         self._clock = clock
         self._learner = work
         self._models = models
-        self._sleep = sleep
         self._idle_s = idle_s
         self._idle: dict[str, _Idle] = {}  # in the order in which they are due
-        self._changed = asyncio.Event()
         self._running: dict[str, asyncio.Task[None]] = {}
-        self._task: asyncio.Task[None] | None = None
-        self._looking = False
         self._takes = True
-        self._tell: Callable[[], None] = self._changed.set
+        self._rounds = Rounds(
+            "learning", self._round, waits="learning_waits", retry_s=RETRY_S, sleep=sleep
+        )
+        self._tell: Callable[[], None] = self._rounds.wake
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait for more."""
@@ -123,17 +122,12 @@ class Learning:
             await self._db.write(partial(give_back, numbers=LEARNING))
         unread = await self._db.read(self._unread)
         self._idle = {k: idle for k, idle in unread.items() if k not in self._idle} | self._idle
-        self._changed.set()
-        self._task = asyncio.create_task(self._run(), name="learning")
+        self._rounds.start()
 
     async def stop(self) -> None:
         """End at once: what runs is cancelled and awaited, what is unread becomes jobs for the next start (MEM-12)."""
-        tasks = [t for t in (self._task, *self._running.values()) if t is not None]
-        self._task = None
-        for task in tasks:
-            task.cancel()
-        if tasks:
-            await asyncio.wait(tasks)
+        await self._rounds.stop()
+        await self._cut_off()
         left, self._idle = self._idle, {}
         if left:
             await self._db.write(partial(self._put_idle, left, layers=False))
@@ -146,11 +140,14 @@ class Learning:
         """From now on this process takes jobs; nobody else does."""
         await self._db.write(partial(give_back, numbers=LEARNING))
         self._takes = True
-        self._changed.set()
+        self._rounds.wake()
 
     async def leave_jobs(self) -> None:
         """Take no more jobs; what runs is cut off, and left to whoever takes them next."""
         self._takes = False
+        await self._cut_off()
+
+    async def _cut_off(self) -> None:
         running = list(self._running.values())
         for task in running:
             task.cancel()
@@ -159,7 +156,7 @@ class Learning:
 
     def look(self) -> None:
         """Jobs were put, perhaps by another process."""
-        self._changed.set()
+        self._rounds.wake()
 
     def wake(self) -> None:
         """Jobs were put (and are committed)."""
@@ -170,7 +167,7 @@ class Learning:
         due = self._clock.monotonic() + self._idle_s
         self._idle.pop(session_id, None)
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
-        self._changed.set()
+        self._rounds.wake()
         if not self._takes:
             self._tell()  # what a compaction has left to be learnt
 
@@ -182,7 +179,7 @@ class Learning:
     @property
     def busy(self) -> bool:
         """Whether something is being learnt, or looked for."""
-        return bool(self._running) or self._looking or self._changed.is_set()
+        return bool(self._running) or self._rounds.busy
 
     def _unread(self, conn: Connection) -> dict[str, _Idle]:
         """Sessions that still are some conversation's own, of the newest turns; each is due once it is silent."""
@@ -206,18 +203,6 @@ class Learning:
             for row in here
         ]
         return dict(sorted(found, key=lambda item: item[1].due))
-
-    async def _run(self) -> None:
-        while True:
-            self._changed.clear()
-            self._looking = True
-            try:
-                wait = await self._round()
-            except Exception:  # mostly the database is away; what is due stays due
-                log.exception("learning_waits")
-                wait = RETRY_S
-            self._looking = False
-            await self._pause(wait)
 
     async def _round(self) -> float | None:
         """Begin what may begin; seconds until something else may, None for nothing."""
@@ -251,7 +236,7 @@ class Learning:
         waits = [idle.due - monotonic for idle in islice(self._idle.values(), 1)]
         if at is not None:
             waits.append((at - self._clock.now()).total_seconds())
-        return max(min(waits), 0.0) if waits else None
+        return min(waits, default=None)
 
     def _put_idle(self, idle: dict[str, _Idle], conn: Connection, *, layers: bool) -> None:
         now = self._clock.now()
@@ -267,7 +252,7 @@ class Learning:
             del self._running[job.owner]
             if not ended.cancelled() and (why := ended.exception()) is not None:
                 log.warning("learning_waits", extra={"id": job.id, "reason": str(why)})
-            self._changed.set()
+            self._rounds.wake()
 
         task.add_done_callback(over)
 
@@ -313,17 +298,6 @@ class Learning:
         wait = min(RETRY_S * 2**job.attempts, LONGEST_RETRY_S)
         at = until or self._clock.now() + dt.timedelta(seconds=wait)
         await self._db.write(lambda conn: pending.later(conn, job, at))
-
-    async def _pause(self, seconds: float | None) -> None:
-        waits: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._changed.wait())]
-        if seconds is not None:
-            waits.append(asyncio.ensure_future(self._sleep(seconds)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
 
 
 class _Forgotten(Exception):

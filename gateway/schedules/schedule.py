@@ -23,6 +23,7 @@ from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
 from gateway.outbound.sender import Sender
 from gateway.people.identity import Language, known, language_of
+from gateway.rounds import Rounds
 from gateway.schedules.runs import RUN, Runs, Ticked
 from gateway.storage.db import Database
 from gateway.storage.tables import InboxStatus, Schedule
@@ -33,9 +34,6 @@ _SCHEDULE = Schedule.__table__  # type: ignore[attr-defined]
 REMINDER = "reminder"
 PROMPT = dt.timedelta(minutes=1)  # later than this is said
 GRACE = dt.timedelta(minutes=10)  # later than this was missed
-LONGEST_NAP_S = (
-    3_600.0  # the wall clock may be set, and a machine may sleep: look again after an hour
-)
 RETRY_S = 5.0
 
 
@@ -171,37 +169,24 @@ class Timer:
         self._clock = clock
         self._senders = senders
         self._language = language
-        self._sleep = sleep
         self._runs = runs
         self.start_turn: Callable[[str, str], None] = lambda *_: None
-        self._changed = asyncio.Event()
-        self._task: asyncio.Task[None] | None = None
+        self._rounds = Rounds(
+            "schedule", self._tick, waits="schedule_waits", retry_s=RETRY_S, sleep=sleep
+        )
 
     def wake(self) -> None:
         """The schedule has changed (and is committed): look at it again."""
-        self._changed.set()
+        self._rounds.wake()
 
     async def start(self, *, runs: bool = True) -> None:
         """Deliver what was missed, then wait for what comes. Not `runs`: where no platform could take the answers."""
         self._runs = self._runs if runs else None
-        self._task = asyncio.create_task(self._run(), name="schedule")
+        self._rounds.start()
 
     async def stop(self) -> None:
         """End the waiting; a transaction that runs is not cut off half way, and what is due stays due."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
-
-    async def _run(self) -> None:
-        while True:
-            self._changed.clear()
-            try:
-                until = await self._tick()
-            except Exception:  # the database is away; reminders come when it is back
-                log.exception("schedule_waits")
-                until = RETRY_S
-            await self._wait(until)
+        await self._rounds.stop()
 
     async def _tick(self) -> float | None:
         """Do what is due; seconds until the next row, None when there is none."""
@@ -224,15 +209,3 @@ class Timer:
                 self.start_turn(*one.wake)
             for letter in one.letters:
                 self._senders.send(self._senders.letter(*letter))
-
-    async def _wait(self, seconds: float | None) -> None:
-        changed = asyncio.create_task(self._changed.wait())
-        waits: set[asyncio.Future[Any]] = {changed}
-        if seconds is not None:
-            waits.add(asyncio.ensure_future(self._sleep(min(seconds, LONGEST_NAP_S))))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)

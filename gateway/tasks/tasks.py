@@ -27,6 +27,7 @@ from agent_core.types import Message, NewRow, RowKind, ToolResult, ToolUse
 from gateway.budgets.paid_model import TASKS, give_back
 from gateway.engine.fence import AWAY
 from gateway.redact import Redactor
+from gateway.rounds import Rounds
 from gateway.storage.clean_rows import clean_blob, clean_row
 from gateway.storage.db import Database, settled
 from gateway.tasks import news as task_news
@@ -75,11 +76,11 @@ class BackgroundTasks:
         self._sleep = sleep
         self.wake: Callable[[str, str], None] = lambda _lane, _person: None
         self._saving: set[asyncio.Task[None]] = set()
-        self._changed = asyncio.Event()
-        self._looking = False
         self._live: dict[str, Live] = {}
-        self.desk = TaskDesk(db, clock, redactor, self._live, self._changed.set, sleep)
-        self._task: asyncio.Task[None] | None = None
+        self._rounds = Rounds(
+            "background-tasks", self._round, waits="tasks_wait", retry_s=RETRY_S, sleep=sleep
+        )
+        self.desk = TaskDesk(db, clock, redactor, self._live, self._rounds.wake, sleep)
 
     # The loop -----------------------------------------------------------------------------------------
 
@@ -87,15 +88,11 @@ class BackgroundTasks:
         """Take up what an earlier process left, then start what may start."""
         await self._db.write(partial(give_back, numbers=TASKS))
         await self._take_back(counted=True)
-        self._changed.set()
-        self._task = asyncio.create_task(self._run(), name="background-tasks")
+        self._rounds.start()
 
     async def stop(self) -> None:
         """End at once: what runs is cut off, and left for the next start as far as it may run again."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        await self._rounds.stop()
         tasks = [live.task for live in self._live.values() if live.task is not None]
         for task in tasks:
             task.cancel()  # an end that is being committed is waited for
@@ -109,12 +106,12 @@ class BackgroundTasks:
 
     def look(self) -> None:
         """Rows have changed (and are committed)."""
-        self._changed.set()
+        self._rounds.wake()
 
     @property
     def busy(self) -> bool:
         """Whether a task runs, or something is to be looked at."""
-        return bool(self._live) or self._looking or self._changed.is_set()
+        return bool(self._live) or self._rounds.busy
 
     async def _take_back(self, *, counted: bool) -> None:
         """What ran when its process ended waits again, or is interrupted and told of. `counted`: it was no good end."""
@@ -150,20 +147,7 @@ class BackgroundTasks:
         task_rows.end(conn, row.id, "interrupted", result, now, error="Interrupted")
         return task_news.post(conn, row, now)
 
-    async def _run(self) -> None:
-        while True:
-            self._looking = True
-            self._changed.clear()
-            wait = EVERY_S
-            try:
-                await self._round()
-            except Exception:  # mostly the database is away; the rows stay as they are
-                log.exception("tasks_wait")
-                wait = RETRY_S
-            self._looking = False
-            await self._pause(wait)
-
-    async def _round(self) -> None:
+    async def _round(self) -> float:
         """Let rows and running tasks agree."""
         now = self._clock.now()
         queued, over = await self._db.read(lambda conn: task_rows.due(conn, now - KEPT))
@@ -180,16 +164,7 @@ class BackgroundTasks:
             live = self._live.get(task_id)
             if live is not None and live.task is not None and not live.ending:
                 live.task.cancel()
-
-    async def _pause(self, seconds: float) -> None:
-        changed = asyncio.ensure_future(self._changed.wait())
-        asleep = asyncio.ensure_future(self._sleep(seconds))
-        try:
-            await asyncio.wait([changed, asleep], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            changed.cancel()
-            asleep.cancel()
-            await asyncio.gather(changed, asleep, return_exceptions=True)
+        return EVERY_S
 
     # One task -----------------------------------------------------------------------------------------
 
@@ -216,7 +191,7 @@ class BackgroundTasks:
     def _forget(self, task_id: str) -> None:
         """It runs no more. One whose end cannot be stored in any way stays, so as not to run again and again."""
         self._live.pop(task_id, None)
-        self._changed.set()
+        self._rounds.wake()
 
     async def _done(self, row: Any, live: Live) -> Done:
         """Run the tool; every end but a cancellation is an answer."""

@@ -9,7 +9,6 @@ import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from sqlalchemy import Connection
 
@@ -17,6 +16,7 @@ from agent_core.storage import holders
 from agent_core.storage import orders as rows
 from agent_core.trading import PAPER, Order
 from gateway.outbound.sender import Sender
+from gateway.rounds import Rounds
 from gateway.storage.db import Database
 from gateway.trading import halt
 from gateway.trading.orders import LOST_AFTER, OrderDesk
@@ -36,45 +36,45 @@ class OrderKeeper:
     senders: Sender
     language: str = "auto"
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
-    _changed: asyncio.Event = field(default_factory=asyncio.Event)
     _loop: asyncio.AbstractEventLoop | None = None
-    _task: asyncio.Task[None] | None = None
+    _rounds: Rounds = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._rounds = Rounds(
+            "orders",
+            self._round,
+            waits="orders_wait",
+            retry_s=RETRY_S,
+            sleep=self.sleep,
+            longest_nap_s=LOOK_S,
+            ends_nap=self._thrown,
+        )
 
     def wake(self) -> None:
         """Look at once, from any thread. It waits for a transaction that throws the switch just now."""
         if self._loop is not None:
-            self._loop.call_soon_threadsafe(self._changed.set)
+            self._loop.call_soon_threadsafe(self._rounds.wake)
 
     async def start(self) -> None:
         """Take up what an earlier process left, then wait."""
         self._loop = asyncio.get_running_loop()
         if self.desk.actions is not None:
             self.desk.actions.teller = self._teller
-        self._task = asyncio.create_task(self._run(), name="orders")
+        self._rounds.start()
 
     async def leave(self) -> None:
         """End the waiting; a report that came is still booked. Harmless where it was not started."""
         self._loop = None
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
-            self._task = None
+        await self._rounds.stop()
 
     async def stop(self) -> None:
         """`leave`, and close the brokers: nothing is ordered in this process any more."""
         await self.leave()
         await self.desk.close()
 
-    async def _run(self) -> None:
-        while True:
-            self._changed.clear()
-            try:
-                await self.look()
-                until = self._pause(*await self.db.read(_ahead))
-            except Exception:  # the database is away; orders are looked after when it is back
-                log.exception("orders_wait")
-                until = RETRY_S
-            await self._wait(until)
+    async def _round(self) -> float | None:
+        await self.look()
+        return self._pause(*await self.db.read(_ahead))
 
     def _pause(self, undone: Sequence[Order], held: bool) -> float | None:
         """Seconds to the next look. What may be on its way to a broker is asked for soon."""
@@ -100,20 +100,10 @@ class OrderKeeper:
     def _teller(self) -> Teller:
         return Teller(self.senders, self.desk.clock, self.language)
 
-    async def _wait(self, seconds: float | None) -> None:
-        changed = asyncio.create_task(self._changed.wait())
-        waits: set[asyncio.Future[Any]] = {changed}
-        if seconds is not None:
-            waits.add(asyncio.ensure_future(self.sleep(seconds)))
-            file = self.desk.halt_file
-            if file is not None and not file.exists():
-                waits.add(asyncio.ensure_future(_thrown(file)))
-        try:
-            await asyncio.wait(waits, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            for task in waits:
-                task.cancel()
-            await asyncio.gather(*waits, return_exceptions=True)
+    def _thrown(self) -> Awaitable[None] | None:
+        """What waits for the file of the kill switch, unless it is there."""
+        file = self.desk.halt_file
+        return None if file is None or file.exists() else _appears(file)
 
 
 def _ahead(conn: Connection) -> tuple[list[Order], bool]:
@@ -121,7 +111,7 @@ def _ahead(conn: Connection) -> tuple[list[Order], bool]:
     return rows.undone(conn), holders.any_holder(conn, PAPER)
 
 
-async def _thrown(file: Path) -> None:
+async def _appears(file: Path) -> None:
     """Wait for the file of the kill switch; for ever where it cannot be watched for."""
     try:
         await halt.appears(file)

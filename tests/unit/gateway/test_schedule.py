@@ -10,6 +10,7 @@ from gateway.commands.remind import MAX_ACTIVE, MAX_CHARS
 from gateway.http.web_host import _history
 from gateway.inbound.seen import SeenPlaces
 from gateway.people import access
+from gateway.rounds import LONGEST_NAP_S
 from gateway.schedules import schedule
 from gateway.storage.db import Database
 from tests.house import START, House, Watch, on_sqlite, settings, until
@@ -75,7 +76,7 @@ async def test_the_timer_looks_up_at_least_once_an_hour(db: Database) -> None:
     async with House(db, [], nap=night.sleep) as house:
         await house.ask("/remind in 3 days far")
         await asleep(night, 1)
-        assert night.naps == [schedule.LONGEST_NAP_S]
+        assert night.naps == [LONGEST_NAP_S]
         night.over.set()
         await asleep(night, 2)
         assert len(house.channel.texts("1")) == 1

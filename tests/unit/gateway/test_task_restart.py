@@ -97,7 +97,7 @@ async def test_a_call_that_is_made_again_after_a_kill_has_the_same_task(db: Data
         [row] = await it.all("select id, session_id, turn_id from task")
         new = NewTask(ALICE, row.session_id, row.turn_id, "p1", "ship", {"what": "books"})
         assert (await it.tasks.desk.begin(new)).id == row.id
-        await until(lambda: not it.tasks._looking)
+        await until(lambda: not it.tasks._rounds.busy)
         assert it.tools.calls == [("ship", "books")]
         with pytest.raises(ToolFailure, match="turn of this call is gone"):
             await it.tasks.desk.begin(replace(new, turn_id=99, call_id="p2"))
