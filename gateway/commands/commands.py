@@ -35,7 +35,7 @@ from gateway.inbound.router import Route
 from gateway.model_house import ModelHouse
 from gateway.outbound import parked
 from gateway.outbound.draft import Draft
-from gateway.people import identity
+from gateway.people import identity, roles
 from gateway.people.identity import Language
 from gateway.presets.team_house import TeamHouse
 from gateway.questions import questions, waiting
@@ -236,7 +236,8 @@ class Commands:
 
     def _model(self, conn: Connection, asked: Asked) -> str:
         name, language = asked.route.rest, asked.language
-        allowed = [m for m in self.models.choices() if self.access.may_choose(asked.person, m)]
+        role = roles.role_of(conn, self.access, asked.person)
+        allowed = [m for m in self.models.choices() if self.access.may_choose(role, m)]
         choices = ", ".join(allowed)
         if not name:
             return say(
@@ -247,7 +248,7 @@ class Commands:
             )
         if not self.models.known(name):
             return say("model_unknown", language, name=name, choices=choices)
-        if not self.access.may_choose(asked.person, name):
+        if not self.access.may_choose(role, name):
             return say("model_not_allowed", language, name=name, choices=choices)
         conversation.choose(conn, asked.lane.id, model="" if name == "auto" else name)
         return say("model_set", language, model=self.models.default if name == "auto" else name)

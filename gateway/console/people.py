@@ -16,7 +16,7 @@ from gateway.console.calls import Call, Done, Nothing, Refused, Wanted, missing
 from gateway.console.house import House
 from gateway.console.pots import Spent, spent
 from gateway.memory import forget
-from gateway.people import access, links
+from gateway.people import access, links, roles
 from gateway.people.identity import principal_of
 from gateway.storage.tables import Person
 from gateway.workspaces import workspaces_of
@@ -58,12 +58,17 @@ class Memory:
 
 @dataclass(frozen=True, slots=True)
 class PersonPage:
-    """One person. Memory, budgets and cost are the principal's, whose accounts `linked` are the others."""
+    """One person. Memory, budgets and cost are the principal's, whose accounts `linked` are the others.
+
+    `roles` are those that an admin may give them; `named`: the settings say which role it is.
+    """
 
     id: str
     name: str
     access: str
     role: str
+    roles: list[str]
+    named: bool
     language: str
     principal: str
     linked: list[str]
@@ -97,7 +102,12 @@ class Change(Wanted):
 async def read(call: Call[Nothing]) -> People:
     """The list."""
     house, now = call.house, call.house.core.clock.now()
-    rows = await house.core.db.read(lambda conn: access.people(conn, now))
+    rules = house.settings.access
+
+    def work(conn: Connection) -> tuple[list[dict[str, str]], dict[str, str]]:
+        return access.people(conn, now), roles.roles_of(conn, rules)
+
+    rows, role = await house.core.db.read(work)
     order = {"pairing": 0, "allowed": 1, "revoked": 2}
     codes = call.who.role != "viewer"
     made = [
@@ -105,7 +115,7 @@ async def read(call: Call[Nothing]) -> People:
             row["id"],
             row["name"],
             row["access"],
-            house.settings.access.role(row["id"]),
+            role.get(row["id"]) or rules.role(row["id"]),
             row["code"] if codes else "",
         )
         for row in rows
@@ -120,9 +130,9 @@ async def show(call: Call[Nothing]) -> PersonPage:
 
 
 def _page(conn: Connection, house: House, person: str, now: dt.datetime) -> PersonPage:
-    row = _known(conn, person)
+    row = known(conn, person)
     owner = principal_of(conn, person)
-    rules = house.core.budgets.rules
+    rules, access_rules = house.core.budgets.rules, house.settings.access
     month = Scope(owners=forget.identities(conn, person), since=now - dt.timedelta(days=30))
     cost = usage.total(conn, month)
     opened = select(func.count()).where(_SESSION.c.owner == person, _SESSION.c.parent.is_(None))
@@ -135,7 +145,9 @@ def _page(conn: Connection, house: House, person: str, now: dt.datetime) -> Pers
         row.id,
         row.name,
         row.access,
-        house.settings.access.role(person),
+        roles.role_of(conn, access_rules, person),
+        [] if access_rules.names(person) else list(access_rules.given),
+        access_rules.names(person),
         row.language,
         owner,
         links.linked(conn, person),
@@ -153,7 +165,8 @@ def _page(conn: Connection, house: House, person: str, now: dt.datetime) -> Pers
     )
 
 
-def _known(conn: Connection, person: str) -> Person:
+def known(conn: Connection, person: str) -> Person:
+    """The row of a person. Raises Refused (404)."""
     row = conn.execute(select(_PERSON).where(_PERSON.c.id == person)).first()
     if row is None:
         raise missing()
@@ -183,7 +196,7 @@ async def change(call: Call[Change]) -> Done:
     wanted = call.wanted.access
 
     def work(conn: Connection) -> None:
-        _known(conn, person)
+        known(conn, person)
         if wanted == "revoked":
             access.revoke(conn, person)
         else:
@@ -200,7 +213,7 @@ async def unlink(call: Call[Nothing]) -> Done:
     core, now, person = call.house.core, call.house.core.clock.now(), call.path["id"]
 
     def work(conn: Connection) -> list[str]:
-        _known(conn, person)
+        known(conn, person)
         others = links.remove(conn, person)
         audit.write(conn, call.who, "unlink", now, target=f"user {person}", note=", ".join(others))
         return others
@@ -235,7 +248,7 @@ async def forget_all(call: Call[Sure]) -> Done:
     core, now, rooms = house.core, house.core.clock.now(), workspaces_of(house.settings)
 
     def work(conn: Connection) -> forget.Report:
-        _known(conn, person)
+        known(conn, person)
         report = forget.everything(conn, person, now, workspaces=rooms)
         note = f"{report.removed} removed, {report.left} left"
         audit.write(conn, call.who, "forget_person", now, target=f"user {person}", note=note)

@@ -8,6 +8,7 @@ from gateway.console import (
     deliveries,
     overview,
     people,
+    person_role,
     preset_edit,
     presets,
     requests,
@@ -175,6 +176,13 @@ ACTIONS = (
     ),
     Action("/people/approve", "Approve a pairing code", people.approve, people.Code),
     Action("/people/{id}/access", "Shut a person out or let them in", people.change, people.Change),
+    Action(
+        "/people/{id}/role",
+        "Give a person a role of the settings",
+        person_role.give,
+        person_role.Role,
+        role="admin",
+    ),
     Action("/people/{id}/unlink", "Take an account out of its link", people.unlink),
     Action(
         "/people/{id}/memories/{memory}/forget",

@@ -30,6 +30,13 @@ TEXTS: dict[str, str] = {
     "No such pairing code, or it has expired: the person writes again for a new one.": (
         "没有此配对码或已过期，请对方再发一条消息。"
     ),
+    "The settings have no such role to give: see access.roles.": (
+        "设置中没有可授予的此角色，请查看 access.roles。"
+    ),
+    "The settings name this person under access: the role is changed there.": (
+        "设置的 access 中已指定此人，请在设置中更改角色。"
+    ),
+    "{id} has the role {role} now.": "{id} 现在的角色是 {role}。",
     "{id} may talk now.": "{id} 现在可以使用了。",
     "{id} is shut out.": "{id} 已被封禁。",
     "{id} is on its own again.": "{id} 已解除关联。",

@@ -47,7 +47,7 @@ def put(
     asked = questions.of_call(conn, session_id, ask.call_id)
     if asked is not None:
         return _standing(asked, bound, turn_id), []
-    row = _row(ask, desk, rules, owner, now) | {
+    row = _row(conn, ask, desk, rules, owner, now) | {
         "conversation_id": conversation_id,
         "session_id": session_id,
         "turn_id": turn_id,
@@ -69,14 +69,14 @@ def put(
 
 
 def _row(
-    ask: Ask, desk: Desk, rules: Sequence[Rule], owner: str, now: dt.datetime
+    conn: Connection, ask: Ask, desk: Desk, rules: Sequence[Rule], owner: str, now: dt.datetime
 ) -> dict[str, Any]:
     """What the row says of the call itself, and until when whose yes is waited for."""
     default = ASK_VALID if ask.kind == "ask" else APPROVAL_VALID
     valid = dt.timedelta(seconds=approvals.valid_for(rules, default.total_seconds()))
     approvers = [owner, desk.person, *(desk.operators if ask.kind == "approval" else ())]
     if rules:
-        approvers = list(votes.approvers(desk.access, Asker(owner, desk.person), rules))
+        approvers = list(votes.approvers(conn, desk.access, Asker(owner, desk.person), rules))
     return {
         "kind": ask.kind,
         "call_id": ask.call_id,

@@ -61,7 +61,7 @@ def _places(
         address = ops_address(conn, ops_channel)
         if address is not None:
             return [Elsewhere("ops", "", address)]
-    people = approvers(access, asker, [rule])
+    people = approvers(conn, access, asker, [rule])
     told = operators.places(conn, people, "en")
     return [Elsewhere(place.person, place.person, place.address) for place in told]
 

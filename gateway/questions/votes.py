@@ -1,7 +1,7 @@
 """Whose yes counts for an approval under rules, and what is still wanting (TGV-8, TGV-9; guide "presets", 6).
 
-A person counts once, under whichever linked identity. Who may approve is judged by the settings of the moment, for the
-one who presses and again for everybody who pressed before: a role that was taken away takes its yes along.
+A person counts once, under whichever linked identity. Who may approve is judged by the roles of the moment, for the one
+who presses and again for everybody who pressed before: a role that was taken away takes its yes along.
 """
 
 from collections.abc import Sequence
@@ -11,6 +11,7 @@ from typing import Any
 from sqlalchemy import Connection, select
 
 from agent_core.approvals import Rule
+from gateway.people import roles
 from gateway.people.identity import Language, principal_of
 from gateway.settings.access import Access
 from gateway.storage.tables import Inbox
@@ -73,7 +74,7 @@ def _is(conn: Connection, access: Access, who: str, person: str, *, is_asker: bo
         case "admin":
             return person in access.operators
         case "role":
-            return name in access.roles and person in access.roles[name].members
+            return roles.has(conn, access, person, name)
         case _:
             return name in {person, principal_of(conn, person)}
 
@@ -94,17 +95,19 @@ def lacking(
     return found
 
 
-def approvers(access: Access, asker: Asker, rules: Sequence[Rule]) -> tuple[str, ...]:
-    """Ids of everybody who may decide something under these rules, as the settings stand."""
+def approvers(
+    conn: Connection, access: Access, asker: Asker, rules: Sequence[Rule]
+) -> tuple[str, ...]:
+    """Ids of everybody who may decide something under these rules, as roles stand."""
     found: list[str] = []
     for rule in rules:
-        mine = [person for who in rule.by for person in _people(access, asker, who)]
+        mine = [person for who in rule.by for person in _people(conn, access, asker, who)]
         left_out = {asker.owner, asker.author} if rule.not_requester else set[str]()
         found += [person for person in mine if person not in left_out]
     return tuple(dict.fromkeys(found))
 
 
-def _people(access: Access, asker: Asker, who: str) -> Sequence[str]:
+def _people(conn: Connection, access: Access, asker: Asker, who: str) -> Sequence[str]:
     kind, _, name = who.partition(":")
     match kind:
         case "requester":
@@ -112,7 +115,7 @@ def _people(access: Access, asker: Asker, who: str) -> Sequence[str]:
         case "admin":
             return access.operators
         case "role":
-            return access.roles[name].members if name in access.roles else ()
+            return roles.members(conn, access, name)
         case _:
             return (name,)
 

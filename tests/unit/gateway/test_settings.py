@@ -312,10 +312,10 @@ def test_roles_limit_the_models_that_a_person_may_choose(tmp_path: Path):
     )
     access = load(written(tmp_path, text), {}).access
     assert [access.role(f"telegram:{n}") for n in (1, 2, 3)] == ["operator", "trader", "user"]
-    assert access.may_choose("telegram:1", "anthropic/claude-opus-4-5")
-    assert access.may_choose("telegram:2", "openai/gpt-5")
-    assert not access.may_choose("telegram:2", "anthropic/claude-opus-4-5")
-    assert not access.may_choose("telegram:3", "openai/gpt-5")
+    assert access.may_choose("operator", "anthropic/claude-opus-4-5")
+    assert access.may_choose("trader", "openai/gpt-5")
+    assert not access.may_choose("trader", "anthropic/claude-opus-4-5")
+    assert not access.may_choose("user", "openai/gpt-5")
 
 
 def test_a_later_error_still_names_the_place(tmp_path: Path):
