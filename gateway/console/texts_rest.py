@@ -2,9 +2,10 @@
 
 TEXTS: dict[str, str] = {
     # people
-    "It says which models they may choose and for which approvals their yes counts. Operators are made in the settings.": (
-        "角色决定可选用的模型，以及其同意对哪些审批有效。管理员只能在设置中指定。"
+    "It says which models they may choose and for which approvals their yes counts.": (
+        "角色决定可选用的模型，以及其同意对哪些审批有效。"
     ),
+    "Operators are made in the settings.": "管理员只能在设置中指定。",
     "There is no role to give: name some in the settings, under access.roles.": (
         "没有可授予的角色：请在设置的 access.roles 中定义。"
     ),
