@@ -142,7 +142,8 @@ class Inbound:
     `addressed`: private chat, mention or reply to the bot. `message_id` is what it refers to on the
     platform (the message itself, or the one whose button was pressed); `callback` answers a button
     press. `album`: messages that a person sent as one carry the same value here; each keeps a key
-    of its own, and the gateway joins them.
+    of its own, and the gateway joins them. `again`: the key of an earlier message of the same author and place that
+    this one says anew, as it was or in other words; that one is taken back.
     """
 
     address: Address
@@ -159,6 +160,7 @@ class Inbound:
     attachments: tuple[Attachment, ...] = ()
     fields: tuple[tuple[str, str], ...] = ()
     album: str | None = None
+    again: str | None = None
     data: str | None = (
         None  # of the gateway's own kinds: what came beside the words, and is nobody's
     )

@@ -100,6 +100,16 @@ def _below(last: int, checkpoints: Sequence[Checkpoint]) -> int:
     return last
 
 
+def first_seq(conn: Connection, session_id: str, turns: Sequence[int]) -> int | None:
+    """The first row that these turns have in a session; None where they have none."""
+    found: int | None = conn.execute(
+        select(func.min(_TRANSCRIPT.c.seq)).where(
+            _TRANSCRIPT.c.session_id == session_id, _TRANSCRIPT.c.turn_id.in_(turns)
+        )
+    ).scalar()
+    return found
+
+
 def said(conn: Connection, session_id: str, turn: LastTurn) -> list[Row]:
     """What the person said in a turn: its USER rows."""
     rows = load_rows(conn, session_id, turn.after)

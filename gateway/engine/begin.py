@@ -17,7 +17,7 @@ from channels.types import OURS
 from gateway.commands.context import compact_row
 from gateway.engine import late
 from gateway.hooks import words as hook_words
-from gateway.inbound import albums, conversation, inbox
+from gateway.inbound import albums, anew, conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.inbox import Item
 from gateway.inbound.router import Route, route
@@ -179,7 +179,8 @@ def _begin_new(
     if left := albums.wait(item, others, now):
         return Begun(lane, item, command=False, wait=left)
     inbox.take(conn, [item.id, *(other.id for other in others)], item.id)
-    item = albums.joined(item, others)
+    anew.take_back(conn, lane, item, now)
+    item = albums.joined(item, others, anew.before(conn, lane, item))
     earlier = _earlier(conn, lane.session_id, known(lane.session_id))
     if not earlier and not compacts:
         sessions.name(conn, lane.session_id, item.text or " ".join(item.files))
@@ -270,7 +271,7 @@ def _go_on(conn: Connection, lane: Lane, item: Item, person: identity.Known) -> 
     written = any(row.turn_id == turn_id and row.ref == str(item.id) for row in rows)
     return Begun(
         lane,
-        albums.joined(item, albums.further(conn, item)),
+        albums.joined(item, albums.further(conn, item), anew.before(conn, lane, item)),
         command=False,
         session_id=turn.session_id,
         turn_id=turn_id,

@@ -198,7 +198,7 @@ class TurnJournal(SessionJournal):
             if item.author != self._author or item.kind in OURS:
                 continue  # other people's rows are turns of their own, and the news of tasks are no words (BGT-4)
             is_own_turn = route(item.text, item.kind).to != "turn" or self._calls(item.text)
-            if self._is_backlog(item) or is_own_turn:
+            if self._is_backlog(item) or is_own_turn or item.again:
                 break  # it waits for its own time, and what came later must not overtake it
             taken.append(item)
         return taken

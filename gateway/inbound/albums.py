@@ -49,9 +49,9 @@ def wait(item: Item, others: Sequence[Item], now: dt.datetime) -> float:
     return max(0.0, QUIET_S - (now - newest).total_seconds())
 
 
-def joined(item: Item, others: Sequence[Item]) -> Item:
-    """An album as one row: the words of all, the files of all."""
-    rows = (item, *others)
+def joined(item: Item, others: Sequence[Item], before: Sequence[Item] = ()) -> Item:
+    """An album as one row: the words of all, the files of all. `before` are messages that are said with it."""
+    rows = (*before, item, *others)
     return replace(
         item,
         text="\n".join(row.text for row in rows if row.text),

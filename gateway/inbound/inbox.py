@@ -45,7 +45,7 @@ def _insert(dialect: str) -> Executable:
 class Item:
     """An inbox row. `author` is a person id; `language` and `sent` (the time) are what the platform says.
 
-    `files` are lines for the model, one for each of `attachments`; `album` is Inbound.album.
+    `files` are lines for the model, one for each of `attachments`; `album` and `again` are those of Inbound.
     """
 
     id: int
@@ -68,6 +68,7 @@ class Item:
     attachments: tuple[Attachment, ...] = ()
     album: str | None = None
     data: str | None = None
+    again: str | None = None
 
     @property
     def quiet(self) -> bool:
@@ -76,7 +77,8 @@ class Item:
 
 
 def _body(inbound: Inbound) -> str:
-    more = {} if inbound.data is None else {"data": inbound.data}
+    seldom = {"data": inbound.data, "again": inbound.again}
+    more = {name: value for name, value in seldom.items() if value is not None}
     return json.dumps(
         more
         | {
@@ -123,6 +125,7 @@ def item_of(row: Row[tuple[object, ...]]) -> Item:
         ),
         album=body.get("album"),
         data=body.get("data"),
+        again=body.get("again"),
     )
 
 

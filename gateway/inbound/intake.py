@@ -208,7 +208,7 @@ class Intake:
         )
         waits = waits and len(inbound.text) <= MAX_CHARS
         ticket: Ticket | None = None
-        answers = way.to == "turn" and not calls and not inbound.attachments
+        answers = way.to == "turn" and not (calls or inbound.attachments or inbound.again)
         if waits and answers and lane.id in self._asking:
             ticket = self._decisions.words(conn, lane, author, now)
         waits = waits and ticket is None
