@@ -19,6 +19,7 @@ from gateway.http.health import Health, Subject
 from gateway.http.login import Login
 from gateway.http.token import ConsoleToken, console_token
 from gateway.http.web_host import GatewayWebHost
+from gateway.inbound.uploads import Uploads
 from gateway.schedules.schedules import runs_of
 from gateway.settings.settings import Settings
 
@@ -61,7 +62,10 @@ def front_of(
     if settings.channels.web.enabled:
         secret = load_secret(settings.data_dir / "web-secret")
         cookies = CookieSessions(secret, public_url=http.public_url)
-        host = GatewayWebHost(core.db, core.clock, cookies, core.commands)
+        uploads = Uploads(
+            core.db, core.clock, core.redactor, lambda: core.models.transcriber() is not None
+        )
+        host = GatewayWebHost(core.db, core.clock, cookies, core.commands, uploads)
         web = WebChannel(host, sent=partial(core.roles.tell, "web"))
         core.roles.hear("web", web.refresh)
         login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))

@@ -11,10 +11,11 @@ from collections.abc import Callable, Sequence
 from aiohttp import web
 
 from channels.base import Emit, Receipt
-from channels.types import Address, Inbound, Outbound, Preview
+from channels.errors import Refused
+from channels.types import Address, Attachment, Inbound, Outbound, Preview
 from channels.web.host import WebHost
 from channels.web.hub import Event, Hub, Live
-from channels.web.routes import ChatRoutes
+from channels.web.routes import ChatRoutes, ref_of
 from channels.web.wire import outbound_json
 
 
@@ -46,7 +47,7 @@ class WebPreview:
 
 
 class WebChannel:
-    """Channel, CanStream, CanAnswerButtons and HasRoutes for the web chat.
+    """Channel, CanStream, CanAnswerButtons, CanDownload and HasRoutes for the web chat.
 
     An address is `web:local:<session id>`; an author's id is what the host calls the person.
     """
@@ -63,6 +64,7 @@ class WebChannel:
     ) -> None:
         """`sent` is told of the session of each stored reply, so that pages at other processes hear of it."""
         self._sent = sent
+        self._host = host
         self._hub = Hub()
         self._now = now
         self._emit: Emit | None = None
@@ -127,6 +129,17 @@ class WebChannel:
         """Tell the page that pressed. `callback` is `<key of the press>:<session>`."""
         key, _, session = callback.partition(":")
         self._hub.publish(session, Event("answer", {"key": key, "text": text}))
+
+    async def download(self, attachment: Attachment, limit: int) -> bytes:
+        """See CanDownload: the page has handed the file over before its message."""
+        person, ref = ref_of(attachment)
+        try:
+            file = await self._host.file(person, ref)
+        except KeyError:
+            raise Refused(f"{attachment.name} is gone") from None
+        if len(file.data) > limit:
+            raise Refused(f"{attachment.name} is larger than {limit} bytes")
+        return file.data
 
     def routes(self) -> Sequence[web.RouteDef]:
         """The page, its files and /chat/..."""

@@ -24,12 +24,13 @@ class SessionItem:
 
 @dataclass(frozen=True, slots=True)
 class FileItem:
-    """A file of a message; `ref` opens it at /chat/files/{ref}."""
+    """A file of a message; `ref` opens it at /chat/files/{ref}. `size` is in bytes, None where nobody counted."""
 
     ref: str
     name: str
     media_type: str
     caption: str = ""
+    size: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +38,8 @@ class HistoryItem:
     """A message as the page shows it.
 
     `id`: a person's message has the key of its Inbound, an answer has the first id in its receipt; so the page
-    recognises what it already shows. `steps` are what tools and sub-agents did for an answer (none: not known).
+    recognises what it already shows. `steps` are what tools and sub-agents did for an answer (none: not known). `again`
+    is the id of the earlier message that a person's message says anew.
     """
 
     id: str
@@ -47,6 +49,7 @@ class HistoryItem:
     files: Sequence[FileItem] = ()
     buttons: Sequence[Button] = ()
     steps: Sequence[Step] = ()
+    again: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +59,26 @@ class FileData:
     data: bytes
     media_type: str
     name: str
+
+
+@dataclass(frozen=True, slots=True)
+class FileLimits:
+    """What people may send: `bytes` in one file, `count` files with one message."""
+
+    bytes: int
+    count: int
+
+
+class Unfit(Exception):
+    """A file is not taken.
+
+    `code`: "file_kind" (nothing could be done with it), "file_large", "file_empty" or "file_often" (too many within a
+    minute).
+    """
+
+    def __init__(self, code: str, message: str) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class WebHost(Protocol):
@@ -90,6 +113,28 @@ class WebHost(Protocol):
 
         `dark`: of a picture that has a form for dark pages, that form.
         """
+        ...
+
+    @property
+    def limits(self) -> FileLimits:
+        """How much people may send."""
+        ...
+
+    def admit(self, person: str, name: str, media_type: str) -> None:
+        """Whether a file may be handed over now; asked before its bytes are read. Raises Unfit."""
+        ...
+
+    async def keep(
+        self, person: str, session_id: str, name: str, media_type: str, data: bytes
+    ) -> FileItem:
+        """Store a file for a message that the person is about to send; it is there when this returns.
+
+        Equal bytes are stored once. Raises KeyError for a session that is not the person's.
+        """
+        ...
+
+    async def kept(self, person: str, refs: Sequence[str]) -> Sequence[FileItem]:
+        """Files of the person, in this order. Raises KeyError when one is not."""
         ...
 
     def commands(self, language: str) -> Sequence[tuple[str, str]]:

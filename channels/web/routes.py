@@ -5,19 +5,29 @@ Errors are JSON: `{"error": <code for the page>, "message": <one line for people
 
 import asyncio
 import datetime as dt
-import json
-import re
 from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
 from urllib.parse import quote
 
 from aiohttp import web
 
-from channels.types import Address, Author, Inbound, Kind
-from channels.web.host import WebHost
+from channels.types import Address, Attachment, Author, Inbound, Kind
+from channels.web.body import (
+    Bytes,
+    RequestError,
+    data_of,
+    fields_of,
+    file_name,
+    key_of,
+    media_type,
+    refs_of,
+    text_of,
+    words_of,
+)
+from channels.web.host import FileItem, HistoryItem, Unfit, WebHost
 from channels.web.hub import Event, Hub, Mailbox
-from channels.web.wire import dumps, history_json, session_json
+from channels.web.wire import dumps, file_json, history_json, session_json
 
 STATIC = Path(__file__).parent / "static"
 TYPES = {
@@ -25,31 +35,22 @@ TYPES = {
     ".js": "text/javascript; charset=utf-8",
     ".css": "text/css; charset=utf-8",
     ".svg": "image/svg+xml",
+    ".png": "image/png",
+    ".webmanifest": "application/manifest+json",
 }
+UNFIT = {"file_kind": 415, "file_large": 413, "file_empty": 400, "file_often": 429}
 SHOWN_IN_PLACE = (
     "image/png",
     "image/jpeg",
     "image/gif",
     "image/webp",
 )  # never SVG: it can carry scripts
-KEY = re.compile(r"[A-Za-z0-9-]{8,64}")
-MAX_TEXT = 100_000  # characters; the server refuses bodies over 1 MiB before that
-MAX_DATA = 64  # bytes of a button's data, see channels.types.Button
 HEARTBEAT = 15.0  # seconds; proxies cut idle connections after 30 to 60
 FRAME = 0.033  # seconds between two previews of one client: more than 30 a second nobody sees
 
 Take = Callable[[Inbound], Awaitable[bool]]
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 PersonHandler = Callable[[web.Request, str], Awaitable[web.StreamResponse]]
-
-
-class RequestError(Exception):
-    """A request that is answered with an error."""
-
-    def __init__(self, status: int, code: str, message: str) -> None:
-        super().__init__(message)
-        self.status = status
-        self.code = code
 
 
 def _json(data: object, status: int = 200) -> web.Response:
@@ -59,35 +60,6 @@ def _json(data: object, status: int = 200) -> web.Response:
 
 def _unknown_session() -> RequestError:
     return RequestError(404, "unknown_session", "No such session: choose one from the list.")
-
-
-async def _fields(request: web.Request) -> dict[str, Any]:
-    """The JSON object in the body."""
-    try:
-        body = await request.json()
-    except web.HTTPRequestEntityTooLarge:
-        raise RequestError(413, "too_long", "The message is too long: send it in parts.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
-        body = None
-    if request.content_type != "application/json" or not isinstance(body, dict):
-        raise RequestError(400, "bad_request", "The body must be a JSON object.")
-    return body
-
-
-def _text(fields: dict[str, Any], name: str) -> str:
-    value = fields.get(name)
-    if not isinstance(value, str) or not value.strip():
-        raise RequestError(
-            400, "bad_request", f"The field {name} must be a text that is not empty."
-        )
-    return value
-
-
-def _key(fields: dict[str, Any]) -> str:
-    key = _text(fields, "key")
-    if not KEY.fullmatch(key):
-        raise RequestError(400, "bad_request", "The field key must be a UUID.")
-    return key
 
 
 def _language(request: web.Request) -> str | None:
@@ -103,6 +75,7 @@ class ChatRoutes:
         self._hub = hub
         self._take = take
         self._now = now
+        self._bytes = Bytes()
 
     def all(self) -> Sequence[web.RouteDef]:
         """The routes, with absolute paths."""
@@ -116,6 +89,7 @@ class ChatRoutes:
             web.post("/chat/messages", guarded(self._message)),
             web.post("/chat/presses", guarded(self._press)),
             web.get("/chat/events", guarded(self._events)),
+            web.post("/chat/files", guarded(self._upload)),
             web.get("/chat/files/{ref}", guarded(self._file)),
         ]
 
@@ -128,6 +102,8 @@ class ChatRoutes:
                 return await handler(request, person)
             except RequestError as e:
                 return _json({"error": e.code, "message": str(e)}, e.status)
+            except Unfit as e:
+                return _json({"error": e.code, "message": str(e)}, UNFIT[e.code])
 
         return handle
 
@@ -141,7 +117,14 @@ class ChatRoutes:
 
     async def _sessions(self, request: web.Request, person: str) -> web.StreamResponse:
         items = await self._host.sessions(person)
-        return _json({"person": person, "sessions": [session_json(i) for i in items]})
+        limits = self._host.limits
+        return _json(
+            {
+                "person": person,
+                "sessions": [session_json(i) for i in items],
+                "files": {"bytes": limits.bytes, "count": limits.count},
+            }
+        )
 
     async def _create(self, request: web.Request, person: str) -> web.StreamResponse:
         return _json(session_json(await self._host.create(person)), 201)
@@ -156,7 +139,7 @@ class ChatRoutes:
             dark = request.query.get("theme") == "dark"
             file = await self._host.file(person, request.match_info["ref"], dark=dark)
         except KeyError:
-            raise RequestError(404, "unknown_file", "No such file.") from None
+            raise _unknown_file() from None
         shown = file.media_type in SHOWN_IN_PLACE
         name = quote(file.name, safe="")
         headers = {
@@ -166,25 +149,41 @@ class ChatRoutes:
         }
         return web.Response(body=file.data, headers=headers)
 
+    async def _upload(self, request: web.Request, person: str) -> web.StreamResponse:
+        session = await self._session(person, request.query.get("session"))
+        name, kind = file_name(request), media_type(request)
+        self._host.admit(person, name, kind)
+        data = await self._bytes.read(request, self._host.limits.bytes)
+        try:
+            item = await self._host.keep(person, session, name, kind, data)
+        except KeyError:
+            raise _unknown_session() from None
+        return _json(file_json(item), 201)
+
     async def _message(self, request: web.Request, person: str) -> web.StreamResponse:
-        fields = await _fields(request)
-        text, key = _text(fields, "text"), _key(fields)
-        if len(text) > MAX_TEXT:
-            detail = f"A message has at most {MAX_TEXT} characters: send it in parts."
-            raise RequestError(413, "too_long", detail)
+        fields = await fields_of(request)
+        refs = refs_of(fields, self._host.limits.count)
+        text, key = words_of(fields, needed=not refs), key_of(fields)
+        again = key_of(fields, "again") if fields.get("again") is not None else None
         session = await self._session(person, fields.get("session"))
-        inbound = self._inbound(request, person, session, key, text)
+        try:
+            files = await self._host.kept(person, refs) if refs else ()
+        except KeyError:
+            raise _unknown_file() from None
+        inbound = replace(
+            self._inbound(request, person, session, key, text),
+            attachments=tuple(attached(person, file) for file in files),
+            again=again,
+        )
         await self._hand_on(inbound)
-        user = {"id": key, "role": "user", "text": text, "at": inbound.at.isoformat()}
-        self._hub.publish(session, Event("user", {"message": user}))
+        said = HistoryItem(key, "user", text, inbound.at, files, again=again)
+        self._hub.publish(session, Event("user", {"message": history_json(said)}))
         return _json({"id": key}, 202)
 
     async def _press(self, request: web.Request, person: str) -> web.StreamResponse:
-        fields = await _fields(request)
-        data, key = _text(fields, "data"), _key(fields)
-        message_id = _text(fields, "message_id")
-        if len(data.encode("utf-8", "replace")) > MAX_DATA:
-            raise RequestError(400, "bad_request", f"A button's data has at most {MAX_DATA} bytes.")
+        fields = await fields_of(request)
+        data, key = data_of(fields), key_of(fields)
+        message_id = text_of(fields, "message_id")
         session = await self._session(person, fields.get("session"))
         await self._hand_on(self._inbound(request, person, session, key, data, message_id))
         return _json({"id": key}, 202)
@@ -248,6 +247,21 @@ class ChatRoutes:
             return stream
         finally:
             self._hub.leave(session, mailbox)
+
+
+def attached(person: str, file: FileItem) -> Attachment:
+    """A file of a message, by a reference that says whose it is: whoever fetches it asks as that person."""
+    return Attachment(file.name, file.media_type, ref=f"{person}/{file.ref}", size=file.size)
+
+
+def ref_of(attachment: Attachment) -> tuple[str, str]:
+    """(person, ref) of what `attached` made."""
+    person, _, ref = (attachment.ref or "").rpartition("/")
+    return person, ref
+
+
+def _unknown_file() -> RequestError:
+    return RequestError(404, "unknown_file", "No such file.")
 
 
 async def _pump(stream: web.StreamResponse, mailbox: Mailbox) -> None:

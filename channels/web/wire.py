@@ -55,6 +55,8 @@ def file_json(item: FileItem) -> Json:
         "name": item.name,
         "media_type": item.media_type,
         "caption": item.caption,
+        "ref": item.ref,
+        "size": item.size,
     }
 
 
@@ -73,7 +75,7 @@ def _attachment_json(attachment: Attachment) -> Json:
 
 
 def history_json(item: HistoryItem) -> Json:
-    """A message of the history."""
+    """A message of the history, or one that a person has just sent."""
     return {
         "id": item.id,
         "role": item.role,
@@ -82,6 +84,7 @@ def history_json(item: HistoryItem) -> Json:
         "files": [file_json(f) for f in item.files],
         "buttons": button_json(item.buttons),
         "steps": step_json(item.steps),
+        "again": item.again,
     }
 
 

@@ -20,10 +20,20 @@ from agent_core.ports import Clock
 from agent_core.storage.statements import load_blob
 from agent_core.storage.tables import Session
 from channels.types import Address, Kind, Step
-from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
+from channels.web.host import (
+    FileData,
+    FileItem,
+    FileLimits,
+    HistoryItem,
+    SessionItem,
+    Unfit,
+)
+from channels.web.routes import ref_of
 from gateway.commands.commands import Commands
 from gateway.http.auth import CookieSessions
 from gateway.inbound import conversation, inbox
+from gateway.inbound.media import MAX_BYTES, MAX_FILES
+from gateway.inbound.uploads import TooManyFiles, Uploads
 from gateway.outbound.draft import button_of
 from gateway.people.identity import principal_of
 from gateway.storage.db import Database
@@ -52,12 +62,18 @@ class GatewayWebHost:
     """
 
     def __init__(
-        self, db: Database, clock: Clock, cookies: CookieSessions, commands: Commands
+        self,
+        db: Database,
+        clock: Clock,
+        cookies: CookieSessions,
+        commands: Commands,
+        uploads: Uploads,
     ) -> None:
         self._db = db
         self._clock = clock
         self._cookies = cookies
         self._commands = commands
+        self._uploads = uploads
 
     async def person(self, request: web.Request) -> str | None:
         """See WebHost."""
@@ -98,6 +114,34 @@ class GatewayWebHost:
             return file if turned is None else replace(file, data=turned)
         return file
 
+    @property
+    def limits(self) -> FileLimits:
+        """See WebHost."""
+        return FileLimits(MAX_BYTES, MAX_FILES)
+
+    def admit(self, person: str, name: str, media_type: str) -> None:
+        """See WebHost."""
+        if not self._uploads.usable(name, media_type):
+            raise Unfit("file_kind", f"Nothing can be done here with a file such as {name}.")
+        try:
+            self._uploads.admit(f"web:{person}")
+        except TooManyFiles:
+            raise Unfit("file_often", "Too many files within a minute: wait a little.") from None
+
+    async def keep(
+        self, person: str, session_id: str, name: str, media_type: str, data: bytes
+    ) -> FileItem:
+        """See WebHost."""
+        ref = await self._uploads.keep(f"web:{person}", PREFIX + session_id, name, media_type, data)
+        if ref is None:
+            raise KeyError(session_id)
+        return FileItem(ref, name, media_type, size=len(data))
+
+    async def kept(self, person: str, refs: Sequence[str]) -> Sequence[FileItem]:
+        """See WebHost."""
+        found = await self._uploads.of(f"web:{person}", refs)
+        return [FileItem(f.ref or "", f.name, f.media_type, size=f.size) for f in found]
+
     def commands(self, language: str) -> Sequence[tuple[str, str]]:
         """See WebHost."""
         return self._commands.menu("zh" if language == "zh" else "en")
@@ -137,7 +181,8 @@ def _sessions(conn: Connection, owner: str) -> list[SessionItem]:
 def _session(
     lane: str, created: dt.datetime, first: inbox.Item | None, last: inbox.Item | None
 ) -> SessionItem:
-    title = " ".join(first.text.split())[:TITLE_CHARS] if first else ""
+    said = (first.text or " ".join(file.name for file in first.attachments)) if first else ""
+    title = " ".join(said.split())[:TITLE_CHARS]
     return SessionItem(lane.removeprefix(PREFIX), title, last.at if last else created)
 
 
@@ -148,15 +193,21 @@ def _history(conn: Connection, lane: str) -> list[HistoryItem]:
         .where(_OUTBOX.c.lane == lane, _OUTBOX.c.status.in_(_SAID), _OUTBOX.c.ids != "[]")
         .order_by(_OUTBOX.c.id.desc())
     )
-    items = [_asked(inbox.item_of(row)) for row in conn.execute(asked.limit(NEWEST))]
-    items += [_said(row) for row in conn.execute(said.limit(NEWEST))]
+    items = [
+        _asked(inbox.item_of(row)) for row in reversed(conn.execute(asked.limit(NEWEST)).all())
+    ]
+    items += [_said(row) for row in reversed(conn.execute(said.limit(NEWEST)).all())]
     return sorted((item for item in items if item is not None), key=lambda item: item.at)
 
 
 def _asked(item: inbox.Item) -> HistoryItem | None:
     if item.kind is not Kind.MESSAGE:
         return None
-    return HistoryItem(item.key, "user", item.text, item.at)
+    files = [
+        FileItem(ref_of(file)[1], file.name, file.media_type, size=file.size)
+        for file in item.attachments
+    ]
+    return HistoryItem(item.key, "user", item.text, item.at, files, again=item.again)
 
 
 def _said(row: Any) -> HistoryItem:

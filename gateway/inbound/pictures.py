@@ -29,6 +29,14 @@ def is_picture(name: str, media_type: str) -> bool:
     return media_type.startswith("image/") or name.lower().endswith(_ENDINGS)
 
 
+def can_open(name: str, media_type: str) -> bool:
+    """Whether `prepare` knows pictures such as this is said to be."""
+    kind = media_type.lower()
+    return kind in FORMATS.values() or (
+        not kind.startswith("image/") and is_picture(name, media_type)
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class Picture:
     """Bytes that a model takes, and what they are."""

@@ -2,6 +2,7 @@
 
 import asyncio
 import datetime as dt
+import hashlib
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,11 +11,21 @@ from aiohttp import web
 from agent_core.finance.chart_dark import darkened
 from channels.types import Address, Attachment, Button, Inbound, Kind, Outbound, Step
 from channels.web.channel import WebChannel
-from channels.web.host import FileData, FileItem, HistoryItem, SessionItem
+from channels.web.host import (
+    FileData,
+    FileItem,
+    FileLimits,
+    HistoryItem,
+    SessionItem,
+    Unfit,
+)
+from channels.web.routes import ref_of
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes
 from gateway.http.login import Login
 from tests.twins.receipt import MemoryReceipt
+
+MAX_BYTES, MAX_FILES = 100_000, 3
 
 
 def now() -> dt.datetime:
@@ -65,6 +76,25 @@ class MemoryHost:
         light = self.files[person, ref]
         turned = darkened(light.data) if dark else None
         return light if turned is None else replace(light, data=turned)
+
+    @property
+    def limits(self) -> FileLimits:
+        return FileLimits(MAX_BYTES, MAX_FILES)
+
+    def admit(self, person: str, name: str, media_type: str) -> None:
+        if name.endswith(".zip"):
+            raise Unfit("file_kind", f"Nothing can be done with {name}.")
+
+    async def keep(
+        self, person: str, session_id: str, name: str, media_type: str, data: bytes
+    ) -> FileItem:
+        ref = hashlib.sha256(data).hexdigest()
+        self.files[person, ref] = FileData(data, media_type, name)
+        return FileItem(ref, name, media_type, size=len(data))
+
+    async def kept(self, person: str, refs: Sequence[str]) -> Sequence[FileItem]:
+        files = [(ref, self.files[person, ref]) for ref in refs]
+        return [FileItem(ref, f.name, f.media_type, size=len(f.data)) for ref, f in files]
 
     def commands(self, language: str) -> Sequence[tuple[str, str]]:
         if language == "zh":
@@ -145,7 +175,12 @@ class Gateway:
             if inbound.callback:
                 await self.channel.answer(inbound.callback, self.toast)
             return
-        message = HistoryItem(inbound.key, "user", inbound.text, inbound.at)
+        files = [
+            FileItem(ref_of(a)[1], a.name, a.media_type, size=a.size) for a in inbound.attachments
+        ]
+        message = HistoryItem(
+            inbound.key, "user", inbound.text, inbound.at, files, again=inbound.again
+        )
         self.host.note(inbound.address.chat, message)
         if self.script:
             task = asyncio.create_task(self.script(self, inbound))
