@@ -11,6 +11,7 @@ from functools import cached_property
 
 from agent_core.assembly.breakpoints import breakpoints
 from agent_core.assembly.report import Report, Section, marks_of
+from agent_core.assembly.situations import told_once
 from agent_core.compaction.decisions import Summary
 from agent_core.compaction.view import Part, View
 from agent_core.models.tokens import mixed, of_text
@@ -67,7 +68,7 @@ def request(view: View, frame: Frame, turn_id: int) -> ModelRequest:
     """The request for the next model call of turn `turn_id`."""
     return ModelRequest(
         system=frame.prefix.system,
-        messages=view.messages,
+        messages=told_once(view.messages),
         tools=frame.prefix.tools,
         max_tokens=frame.max_tokens,
         effort=frame.effort,

@@ -70,10 +70,16 @@ def body(request: ModelRequest, info: ModelInfo, form: Form) -> dict[str, Any]:
     if info.cache == "breakpoint":
         _mark(result, messages, given, request.prefix_ttl)
     for message in messages:
-        message["content"] = [block for block in message["content"] if block]
+        message["content"] = _plain([block for block in message["content"] if block])
     result["messages"] = messages
     result |= _thinking(request, result["max_tokens"], form)
     return result
+
+
+def _plain(blocks: list[dict[str, Any]]) -> object:
+    """The text alone where there is nothing else: the API takes it for a list of this one block."""
+    one = blocks[0] if len(blocks) == 1 else {}
+    return one["text"] if one.keys() == {"type", "text"} else blocks
 
 
 def _given(request: ModelRequest, normal: Normal) -> list[tuple[tuple[int, int], Ttl]]:

@@ -112,7 +112,8 @@ class AnthropicRig(Rig):
         }
 
     def pictures(self) -> list[str]:
-        blocks = (b for m in self.sent["messages"] for b in m["content"])
+        listed = (m["content"] for m in self.sent["messages"] if isinstance(m["content"], list))
+        blocks = (b for content in listed for b in content)
         return [b["source"]["data"] for b in blocks if b["type"] == "image"]
 
     def results(self) -> list[str]:
