@@ -14,7 +14,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-context bench-engine bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -79,6 +79,9 @@ bench-backtest: $(VENV)/.installed-dev  ## what a backtest of 5 symbols and 13 y
 bench-recall: $(VENV)/.installed-dev  ## how well and how fast recall finds what was said; DATA=DIR names the question sets, BENCH_ARGS="--turns 100" times whole turns among a million rows of others
 	@test -n "$(DATA)" || { echo "say where the question sets are: make bench-recall DATA=DIR" >&2; exit 2; }
 	@$(BIN)/python -m tests.bench.recall --data "$(DATA)" $(BENCH_ARGS)
+
+bench-console: $(VENV)/.installed-dev  ## what open pages of the console cost the event loop, and whether turns are slower beside them
+	@$(BIN)/python -m tests.bench.console $(BENCH_ARGS)
 
 bench-capacity: $(VENV)/.installed-dev  ## how many replicas for how many users, simulated
 	$(BIN)/python -m tests.bench.capacity $(BENCH_ARGS)

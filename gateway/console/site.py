@@ -15,7 +15,7 @@ from gateway.console import render
 from gateway.console.api import require
 from gateway.console.calls import Action, Call, Done, Refused, View, missing
 from gateway.console.house import House
-from gateway.console.menu import MENU
+from gateway.console.menu import FOLLOWS, MENU
 from gateway.console.pulse import Pulse
 from gateway.console.roles import may
 from gateway.console.routing import Router
@@ -184,6 +184,7 @@ class Site:
             may=lambda role: may(who.role, role),
             menu=[entry for entry in MENU if may(who.role, entry.role)],
             nav=view.nav if view else "",
+            follows=FOLLOWS.get(view.nav, "") if view else "",
             title=view.title if view else "Console",
             here=request.rel_url.raw_path_qs,
             flash={"tone": tone, "said": said},

@@ -1,6 +1,6 @@
-// What changes: numbers beside the menu at once, and the page's own content anew, at most every few seconds and never
-// under the hands of somebody who writes.
-const PAUSE_MS = 4000;
+// What changes: numbers beside the menu at once, and the page's own content anew where that is what it shows, no more
+// often than the gateway says (`pace`, seconds) and never under the hands of somebody who writes.
+let pause = 4000;
 let known = null;
 let last = 0;
 let timer = 0;
@@ -27,9 +27,17 @@ function show(state) {
     badge.hidden = !number;
   }
   for (const banner of document.querySelectorAll("[data-state]")) banner.hidden = !state[banner.dataset.state];
-  const text = JSON.stringify(state);
-  if (known !== null && known !== text) later(Math.max(0, last + PAUSE_MS - Date.now()));
+  const follows = document.querySelector("#content[data-live]")?.dataset.live.split(" ").filter(Boolean) ?? [];
+  const { pace, ...rest } = state;
+  pause = pace * 1000;
+  const text = JSON.stringify(follows.length ? follows.map((key) => rest[key]) : rest);
+  if (known !== null && known !== text) later(Math.max(last + pause - Date.now(), spread()));
   known = text;
+}
+
+// Many pages that hear of something at the same moment do not all ask at once.
+function spread() {
+  return pause > 4000 ? Math.random() * pause : 0;
 }
 
 function later(wait) {
