@@ -2,8 +2,8 @@
 
 JSON lines both ways. The client begins with {"op": "chat", "user", "session", "language"}, then
 sends {"op": "say", "text", "key"} and {"op": "press", "data"}; the server sends {"preview": …} and
-{"id", "message": …}. {"op": "resend", "id"} instead sends a reply that was made ready again, and is
-answered by {"taken": …}; {"op": "decide", "id", "verdict", "who"} decides an approval, and is answered
+{"id", "message": …}. {"op": "resend", "ids"} instead sends replies that were made ready again, and is
+answered by {"taken": how many}; {"op": "decide", "id", "verdict", "who"} decides an approval, and is answered
 by {"done": …, "said": …}; {"op": "tasks"} has the background tasks agree with their rows, and is
 answered by {"looks": true}. Whoever can open the socket owns the process, so the socket's mode is the
 access control.
@@ -14,7 +14,7 @@ import base64
 import contextlib
 import json
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -31,8 +31,8 @@ Json = dict[str, Any]
 Decide = Callable[[int, str, str], Awaitable[tuple[bool, str]]]
 
 
-async def _never(_: int) -> bool:
-    return False
+async def _none(_: Sequence[int]) -> int:
+    return 0
 
 
 async def _nobody(_number: int, _verdict: str, _who: str) -> tuple[bool, str]:
@@ -53,7 +53,7 @@ class ControlServer:
         self,
         path: Path,
         terminal: TerminalChannel,
-        resend: Callable[[int], Awaitable[bool]] = _never,
+        resend: Callable[[Sequence[int]], Awaitable[int]] = _none,
         decide: Decide = _nobody,
         look: Callable[[], None] = _nothing,
     ) -> None:
@@ -141,7 +141,7 @@ class ControlServer:
         """What is asked and answered in one line each; None for what is not known."""
         match asked.get("op"):
             case "resend":
-                return {"taken": await self._resend(int(asked["id"]))}
+                return {"taken": await self._resend([int(number) for number in asked["ids"]])}
             case "decide":
                 done, said = await self._decide(
                     int(asked["id"]), str(asked["verdict"]), str(asked["who"])

@@ -198,6 +198,12 @@ ACTIONS = (
         role="admin",
     ),
     Action("/deliveries/{id}/resend", "Send a parked reply again", deliveries.resend),
+    Action(
+        "/deliveries/resend",
+        "Send all these parked replies again",
+        deliveries.resend_all,
+        deliveries.Resend,
+    ),
     Action("/schedules/{id}/cancel", "Take a reminder off", schedules.cancel),
     Action("/access/{id}/end", "End a log-in", access_page.end, role="admin"),
 )

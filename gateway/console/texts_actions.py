@@ -46,6 +46,7 @@ TEXTS: dict[str, str] = {
     "Deleted: {removed}. Left: {left}.": "已删除 {removed} 项，剩余 {left} 项。",
     "No parked reply has this id.": "没有此编号的搁置回复。",
     "Reply {number} is being sent.": "正在发送回复 {number}。",
+    "Replies that are being sent: {count}.": "正在发送的回复：{count} 条。",
     "No active reminder has this id.": "没有此编号的有效提醒。",
     "Reminder {number} is off.": "提醒 {number} 已取消。",
     "The log-in of {owner} is over.": "{owner} 的登录已结束。",

@@ -7,7 +7,7 @@ from collections.abc import Collection
 from enum import Enum
 from typing import Any
 
-from sqlalchemy import Connection, and_, exists, func, select, update
+from sqlalchemy import ColumnElement, Connection, and_, exists, func, select, update
 
 from gateway.storage import replica
 from gateway.storage.tables import Outbox, OutboxStatus
@@ -54,14 +54,20 @@ def others_wait(conn: Connection, lane: str) -> bool:
     return bool(conn.execute(select(exists().where(*theirs))).scalar())
 
 
-def take_over(conn: Connection, row_id: int | None = None) -> list[Any]:
-    """Make the ready replies of dead replicas and of nobody (or that one alone) this process's own; in order."""
-    me = replica.mine(conn)
-    living = replica.alive(conn) | {me}
-    left = [_READY, _OUTBOX.c.replica.not_in(living)]
-    if row_id is not None:
-        left.append(_OUTBOX.c.id == row_id)
-    taken = conn.execute(update(_OUTBOX).where(*left).values(replica=me).returning(_OUTBOX))
+def take_over(conn: Connection) -> list[Any]:
+    """Make the ready replies of dead replicas and of nobody this process's own; in order."""
+    living = replica.alive(conn) | {replica.mine(conn)}
+    return _take(conn, _OUTBOX.c.replica.not_in(living))
+
+
+def take_released(conn: Connection) -> list[Any]:
+    """Make the ready replies of nobody, which operators have released, this process's own; in order."""
+    return _take(conn, _OUTBOX.c.replica == replica.NOBODY)
+
+
+def _take(conn: Connection, left: ColumnElement[bool]) -> list[Any]:
+    mine = {"replica": replica.mine(conn)}
+    taken = conn.execute(update(_OUTBOX).where(_READY, left).values(mine).returning(_OUTBOX))
     return sorted(taken, key=lambda row: row.id)
 
 

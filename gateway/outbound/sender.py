@@ -11,7 +11,7 @@ import json
 import logging
 import time
 from collections import deque
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Sequence
 from contextvars import Context
 from dataclasses import replace
 from typing import Any, Literal
@@ -101,19 +101,24 @@ class Sender:
             log.warning("reply_perhaps_sent", extra={"outbox": row.id, "reason": why})
             self._queue(row)
 
-    async def take_up(self, row_id: int) -> bool:
-        """Send a row that somebody else made ready (an operator's `outbox resend`); false when it is not to be sent."""
+    async def take_up(self, ids: Collection[int]) -> int:
+        """Send what others made ready (an operator's `outbox resend`); how many of these are being sent because of it.
+
+        Beside other replicas everything that is nobody's is taken up.
+        """
         if self._shared:
-            taken = await self._db.write(lambda conn: replicas.take_over(conn, row_id))
-            for row in taken:
-                self._queue(row)
-            return bool(taken)
-        row = next((row for row in await self._db.read(_ready) if row.id == row_id), None)
-        on_its_way = {letter.row_id for lane in self._lanes.values() for letter in lane}
-        if row is None or row_id in on_its_way:
-            return False
-        self._queue(row)
-        return True
+            rows = await self._db.write(replicas.take_released)
+        else:
+            before = self._in_hand()  # one that is sent meanwhile was still ready when it was read
+            rows = await self._db.read(_ready)
+            wanted = set(ids) - before - self._in_hand()
+            rows = [row for row in rows if row.id in wanted]
+        for row in rows:
+            self._queue(row)
+        return sum(row.id in ids for row in rows)
+
+    def _in_hand(self) -> set[int]:
+        return {letter.row_id for lane in self._lanes.values() for letter in lane}
 
     def _queue(self, row: Any) -> None:
         draft = Draft(row.turn_id, row.key, row.owner, Address.parse(row.lane), "")

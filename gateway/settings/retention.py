@@ -12,7 +12,8 @@ _SPAN = re.compile(r"([1-9][0-9]{0,4})\s?([mhdw])")
 _UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
-def _span(value: object) -> object:
+def span_of(value: object) -> object:
+    """What a span says; None for none. Raises ValueError (with its cure)."""
     if value is None or value == "":
         return None
     if isinstance(value, dt.timedelta):
@@ -25,7 +26,7 @@ def _span(value: object) -> object:
     return dt.timedelta(**{_UNITS[found[2]]: int(found[1])})
 
 
-Span = Annotated[dt.timedelta | None, BeforeValidator(_span)]
+Span = Annotated[dt.timedelta | None, BeforeValidator(span_of)]
 
 
 class Retention(Section):

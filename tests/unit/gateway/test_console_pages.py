@@ -3,6 +3,7 @@
 import datetime as dt
 import json
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -152,6 +153,44 @@ async def test_a_parked_reply_is_listed_with_its_reason_and_sent_again(house: Co
         assert "what was asked for" in page
         assert f"Reply {number} is being sent." in await visit.do(f"/deliveries/{number}/resend")
         assert "No parked reply" in await visit.do(f"/deliveries/{number + 1}/resend")
+
+
+async def test_many_parked_replies_are_narrowed_down_and_sent_again(house: ConsoleHouse) -> None:
+    """What was parked after the page was shown, and what it did not show, is left alone."""
+    now = house.core.clock.now()
+    long_ago = now - dt.timedelta(days=30)
+    for number, (chat, why, at) in enumerate(
+        [("1", "busy", now), ("2", "busy", now), ("2", "gone", now), ("1", "busy", long_ago)], 1
+    ):
+        await house.core.db.write(partial(_park, number=number, chat=chat, why=why, at=at))
+    async with house.visit("viewer") as visit:
+        assert "answer 1" in await visit.see("/deliveries")
+        assert "Send all" not in await visit.see("/deliveries")
+    async with house.visit("operator") as visit:
+        assert "Send all 4 again" in await visit.see("/deliveries")
+        page = await visit.see("/deliveries?cause=BUSY&age=day")
+        assert "Send all 2 again" in page
+        assert ("answer 2" in page, "answer 3" in page, "answer 4" in page) == (True, False, False)
+        assert "answer 4" in await visit.see("/deliveries?age=older")
+        assert "No reply is found." in await visit.see("/deliveries?channel=slack")
+        await house.core.db.write(partial(_park, number=5, chat="1", why="busy", at=now))
+        seen = {"cause": "BUSY", "age": "day", "upto": "2"}
+        said = await visit.do("/deliveries/resend", **seen)
+        assert "Replies that are being sent: 2." in said
+        assert "Replies that are being sent: 0." in await visit.do("/deliveries/resend", **seen)
+    ready = text("select turn_id from outbox where status <> :s order by id")
+    parked = {"s": int(OutboxStatus.PARKED)}
+    sent = await house.core.db.read(lambda conn: conn.execute(ready, parked).scalars().all())
+    assert sent == [1, 2]
+    async with house.visit("admin") as visit:
+        assert "2: 1 to 2" in await visit.see("/access")
+
+
+def _park(conn: Connection, *, number: int, chat: str, why: str, at: dt.datetime) -> None:
+    address = Address("telegram", "9", chat)
+    row = outbox.put(conn, Draft(number, "answer", "telegram:1", address, f"answer {number}"), at)
+    values = {"s": int(OutboxStatus.PARKED), "e": why, "id": row}
+    conn.execute(text("update outbox set status = :s, error = :e where id = :id"), values)
 
 
 async def test_settings_show_what_holds_and_no_secret(tmp_path: Path) -> None:

@@ -186,7 +186,7 @@ async def test_a_released_reply_is_sent_by_whoever_takes_up_what_is_nobodys(
     await two.duties.start()
     await until(lambda: two.roles.holds(ROLE))
     shell = await open_database(two.url)
-    assert await shell.write(lambda conn: parked.release(conn, row))
+    assert await shell.write(lambda conn: parked.release(conn, parked.Filter(row=row)))
     await shell.close()
     await until(lambda: two.channel.texts("1") == ["refused once"])
     await until(lambda: not two.senders.pending())
