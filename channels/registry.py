@@ -4,7 +4,7 @@ Everything is named by import path and imported when asked for, so that only ena
 """
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
 from importlib.metadata import EntryPoint, entry_points
@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 if TYPE_CHECKING:  # the settings read the names here, and must not load an HTTP library for it
     from channels.base import Channel
+    from channels.checkup import Finding
 
 GROUP = "swarmgate.channels"
 
@@ -40,12 +41,14 @@ class ChannelKind:
         channel: "module:Class" of the channel.
         config: "module:Class" of its settings, a dataclass or pydantic model; empty when there are none.
         hosted: the class wants an object of the gateway's (the web chat: its history), so the gateway builds it.
+        check: "module:function" of what `swarmgate check` asks the platform; see channels.checkup; empty for nothing.
     """
 
     name: str
     channel: str
     config: str = ""
     hosted: bool = False
+    check: str = ""
 
     def config_type(self) -> type[Any] | None:
         """The class of its settings. Raises BrokenKindError."""
@@ -54,6 +57,12 @@ class ChannelKind:
     def channel_type(self) -> "Callable[..., Channel]":
         """The class of the channel; imports its SDK. Raises BrokenKindError."""
         return cast("Callable[..., Channel]", _load(self.name, self.channel))
+
+    def checker(self) -> "Callable[[object], Awaitable[list[Finding]]] | None":
+        """What asks the platform about a configuration; imports its SDK. Raises BrokenKindError."""
+        if not self.check:
+            return None
+        return cast("Callable[[object], Awaitable[list[Finding]]]", _load(self.name, self.check))
 
     def build(self, values: Mapping[str, Any] | None = None, *, host: object = None) -> "Channel":
         """A channel from its settings' values and, for a hosted kind, the gateway's object.
@@ -75,22 +84,19 @@ BUILT_IN = {
             "telegram",
             "channels.telegram.channel:TelegramChannel",
             "channels.telegram.config:TelegramConfig",
+            check="channels.telegram.check:findings",
         ),
         ChannelKind(
-            "slack", "channels.slack.channel:SlackChannel", "channels.slack.config:SlackConfig"
-        ),
-        ChannelKind(
-            "discord",
-            "channels.discord.channel:DiscordChannel",
-            "channels.discord.config:DiscordConfig",
-        ),
-        ChannelKind(
-            "slack", "channels.slack.channel:SlackChannel", "channels.slack.config:SlackConfig"
+            "slack",
+            "channels.slack.channel:SlackChannel",
+            "channels.slack.config:SlackConfig",
+            check="channels.slack.check:findings",
         ),
         ChannelKind(
             "discord",
             "channels.discord.channel:DiscordChannel",
             "channels.discord.config:DiscordConfig",
+            check="channels.discord.check:findings",
         ),
         ChannelKind("web", "channels.web.channel:WebChannel", hosted=True),
         ChannelKind("terminal", "channels.terminal.channel:TerminalChannel"),

@@ -4,7 +4,9 @@ Ours have a builder here; those of other packages come through the entry-point g
 settings model of their own.
 """
 
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
 from agent_core.ports import Clock
@@ -31,6 +33,7 @@ TELEGRAM_PATH = "/webhooks/telegram"  # further bots (`accounts`) have their id 
 if TYPE_CHECKING:
     from channels.discord.config import DiscordConfig
     from channels.slack.config import SlackConfig
+    from channels.telegram.config import TelegramConfig
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,14 +74,39 @@ def bot_keys(settings: Settings) -> list[str]:
     return keys + [f"channels.{name}" for name in platforms.foreign]
 
 
-def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
-    with lean("cryptography"):
-        from channels.telegram.channel import TelegramChannel
+@dataclass(frozen=True, slots=True)
+class BotConfig:
+    """A bot without its channel: where it stands in the settings, its platform, and how its configuration is made.
+
+    `make` raises what the platform's class of settings says about wrong values (TypeError, ValueError), and
+    registry.BrokenKindError.
+    """
+
+    key: str
+    name: str
+    make: Callable[[], object]
+
+
+def bot_configs(settings: Settings) -> Iterator[BotConfig]:
+    """Every bot that is switched on, in the order of `platform_channels`. Imports no SDK."""
+    keys, channels = iter(bot_keys(settings)), settings.channels
+    for bot in channels.telegram.bots():
+        yield BotConfig(next(keys), "telegram", partial(telegram_config, settings, bot))
+    for number, app in enumerate(channels.slack.bots()):
+        yield BotConfig(next(keys), "slack", partial(slack_config, settings, app, number))
+    for client in channels.discord.bots():
+        yield BotConfig(next(keys), "discord", partial(discord_config, settings, client))
+    for name, values in channels.foreign.items():
+        yield BotConfig(next(keys), name, partial(_foreign_config, name, values))
+
+
+def telegram_config(settings: Settings, bot: TelegramBot) -> "TelegramConfig":
+    """A Telegram bot's configuration; each further one gets a webhook path of its own."""
     from channels.telegram.config import TelegramConfig
 
     token = bot.token.get_secret_value() if bot.token else ""
     main = bot is settings.channels.telegram
-    config = TelegramConfig(
+    return TelegramConfig(
         token,
         base_url=bot.base_url,
         base_file_url=bot.base_file_url,
@@ -90,7 +118,13 @@ def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
         reactions=bot.reactions,
         overrides=settings.groups.mentions("telegram"),
     )
-    return TelegramChannel(config)
+
+
+def _telegram(settings: Settings, bot: TelegramBot) -> Channel:
+    with lean("cryptography"):
+        from channels.telegram.channel import TelegramChannel
+
+    return TelegramChannel(telegram_config(settings, bot))
 
 
 def slack_config(settings: Settings, bot: SlackBot, number: int) -> "SlackConfig":
@@ -137,6 +171,11 @@ def _discord(settings: Settings, bot: DiscordBot, wiring: Wiring) -> Channel:
         wiring.db, wiring.clock, wiring.commands, settings.groups, settings.locale.language
     )
     return DiscordChannel(discord_config(settings, bot), seen=wiring.seen, complete=complete)
+
+
+def _foreign_config(name: str, values: dict[str, object]) -> object:
+    config = registry.kind(name).config_type()
+    return config(**values) if config is not None else None
 
 
 def _foreign(name: str, values: dict[str, object]) -> Channel:

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,9 @@ import pytest
 
 from channels import registry
 from channels.base import Channel
+from gateway.doctor import platforms
+from gateway.doctor.examine import findings
+from gateway.doctor.ground import Ground
 from gateway.platforms import Wiring, platform_channels
 from gateway.problems import OperatorError
 from gateway.settings.settings import load
@@ -21,6 +25,7 @@ CODE = '''
 import asyncio
 import datetime as dt
 import json
+import sys
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -154,3 +159,29 @@ async def test_a_message_through_it_is_answered_once_also_after_a_kill(
     assert answer["to"] == help_["to"] == "file:desk:1"
     assert "GOOG" in answer["text"]
     assert "/new" in help_["text"]
+
+
+CHECKED = """
+from channels.checkup import Finding
+
+
+async def findings(config):
+    return [Finding("warn", f"nobody reads {config.folder}", "make it")]
+
+
+KIND = ChannelKind("file", "file_channel:FileChannel", "file_channel:FileConfig", check="file_channel:findings")
+"""
+
+
+def test_its_own_check_joins_the_doctors(
+    package: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (package / "file_channel.py").write_text(CODE + CHECKED, "utf-8")
+    monkeypatch.syspath_prepend(package)
+    monkeypatch.delitem(sys.modules, "file_channel", raising=False)
+    ground = Ground(load(written(tmp_path), {}))
+    [found] = findings(ground, (), [platforms.bots])
+    assert (found.id, found.level) == ("channels.file", "warn")
+    assert str(found.problem) == f"channels.file: nobody reads {tmp_path}; make it"
+    [wrong] = findings(Ground(load(written(tmp_path, colour="red"), {})), (), [platforms.bots])
+    assert (wrong.level, wrong.problem.message.split(":")[0]) == ("fail", "cannot be used")

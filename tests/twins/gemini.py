@@ -56,6 +56,7 @@ class GeminiTwin(Twin, ScriptBook):
 
     def add_routes(self, app: web.Application) -> None:
         """Add the API."""
+        app.router.add_get("/{version:v1|v1beta}/models", self._list)
         app.router.add_post("/{version:v1|v1beta}/models/{call}", self._stream)
 
     @property
@@ -63,14 +64,25 @@ class GeminiTwin(Twin, ScriptBook):
         """The calls whose answers were read to the end."""
         return [a for a in self.answers if a.finished]
 
-    def _refused(self, request: web.Request, body: Json, model: str) -> web.Response | None:
+    async def _list(self, request: web.Request) -> web.Response:
+        names = self.models or ["gemini-2.5-flash"]
+        if refused := self._unknown_key(request):
+            return refused
+        return web.json_response({"models": [{"name": f"models/{n}"} for n in names]})
+
+    def _unknown_key(self, request: web.Request) -> web.Response | None:
         given = request.headers.get("x-goog-api-key", "")
-        if not given or (self.key is not None and given != self.key):
-            reason = {
-                "@type": "type.googleapis.com/google.rpc.ErrorInfo",
-                "reason": "API_KEY_INVALID",
-            }
-            return error(400, "API key not valid. Please pass a valid API key.", details=[reason])
+        if given and self.key in {None, given}:
+            return None
+        reason = {
+            "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+            "reason": "API_KEY_INVALID",
+        }
+        return error(400, "API key not valid. Please pass a valid API key.", details=[reason])
+
+    def _refused(self, request: web.Request, body: Json, model: str) -> web.Response | None:
+        if refused := self._unknown_key(request):
+            return refused
         if request.query.get("alt") != "sse":
             self.violation("a stream was asked for without alt=sse")
         if self.models and model not in self.models:

@@ -71,7 +71,10 @@ class OpenAITwin(Twin, ScriptBook):
         """The calls whose answers were read to the end."""
         return [a for a in self.answers if a.finished]
 
-    async def _models(self, _: web.Request) -> web.Response:
+    async def _models(self, request: web.Request) -> web.Response:
+        given = request.headers.get("authorization", "").removeprefix("Bearer ")
+        if self.key is not None and given != self.key:
+            return error(401, "Incorrect API key provided", code="invalid_api_key")
         rows = [
             {"id": n, "object": "model", "created": 1, "owned_by": "twin"}
             for n in self.models or ["twin-model"]

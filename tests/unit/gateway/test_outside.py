@@ -15,7 +15,7 @@ from agent_core.tools.registry import Registry
 from agent_core.tools.shell import Shell
 from agent_core.tools.spec import ToolFailure
 from channels.types import Address
-from gateway.cli.check import findings
+from gateway.doctor.examine import examine
 from gateway.inbound import conversation
 from gateway.inbound.sent_files import StoredFiles
 from gateway.memory import forget
@@ -335,11 +335,11 @@ def test_check_says_that_commands_cannot_run(
     config = tmp_path / "swarmgate.yaml"
     config.write_text("version: 1\ntools:\n  exec_command: true\n")
     config.chmod(0o600)
-    [found] = [f for f in findings(config) if f.id == "settings.tools.exec_command"]
+    [found] = [f for f in examine(config, offline=True) if f.id == "settings.tools.exec_command"]
     assert (found.problem.line, found.problem.column) == (3, 17)
     assert "installs the package bubblewrap" in found.problem.message
     config.write_text("version: 1\n")
-    assert not [f for f in findings(config) if "exec" in f.id]
+    assert not [f for f in examine(config, offline=True) if "exec" in f.id]
 
 
 @on_sqlite

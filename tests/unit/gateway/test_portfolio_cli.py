@@ -86,7 +86,7 @@ def test_check_says_that_live_trading_is_subject_to_the_law(swarmgate: Command) 
     file.write_text("version: 1\ntrading: {broker: ib, live: true}\n", encoding="utf-8")
     assert "subject to the law of your place and to your broker's terms" in swarmgate("check")
     file.write_text("version: 1\n", encoding="utf-8")
-    assert swarmgate("check") == "fine\n"
+    assert "trading.live" not in swarmgate("check")
 
 
 def test_the_audit_holds_and_tampering_is_exit_1(swarmgate: Command) -> None:
