@@ -17,6 +17,7 @@ from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes, load_secret
 from gateway.http.health import Health, Subject
 from gateway.http.login import Login
+from gateway.http.passes import StoredPasses
 from gateway.http.token import ConsoleToken, console_token
 from gateway.http.web_host import GatewayWebHost
 from gateway.inbound.uploads import Uploads
@@ -41,9 +42,9 @@ class Front:
         """The web chat as a channel, if it is on."""
         return [self.web] if self.web else []
 
-    def invite(self) -> str:
+    async def invite(self) -> str:
         """A link that logs its reader in, once."""
-        code = self.codes.issue(OWNER) if self.codes else ""
+        code = await self.codes.issue(OWNER) if self.codes else ""
         return f"web chat: {self.server.url}/login?code={code}"
 
 
@@ -51,7 +52,8 @@ def front_of(
     core: Core, settings: Settings, platforms: Sequence[Channel], announce: Callable[[str], None]
 ) -> Front:
     """The HTTP server with the routes of the web chat and of every platform that posts to us."""
-    http, codes = settings.http, OneTimeCodes()
+    http, passes = settings.http, StoredPasses(core.db)
+    codes = OneTimeCodes(passes, core.clock)
     token = console_token(settings)
     core.redactor.known([token.value])
     health = Health(_subject(core, settings), token)
@@ -61,14 +63,18 @@ def front_of(
     web: WebChannel | None = None
     if settings.channels.web.enabled:
         secret = load_secret(settings.data_dir / "web-secret")
-        cookies = CookieSessions(secret, public_url=http.public_url)
+        cookies = CookieSessions(secret, passes, core.clock, public_url=http.public_url)
         uploads = Uploads(
             core.db, core.clock, core.redactor, lambda: core.models.transcriber() is not None
         )
         host = GatewayWebHost(core.db, core.clock, cookies, core.commands, uploads)
         web = WebChannel(host, sent=partial(core.roles.tell, "web"))
         core.roles.hear("web", web.refresh)
-        login = Login(codes, cookies, renew=lambda: announce(f"log-in code: {codes.issue(OWNER)}"))
+
+        async def renew() -> None:
+            announce(f"log-in code: {await codes.issue(OWNER)}")
+
+        login = Login(codes, cookies, renew=renew)
         routes += [*web.routes(), *login.routes()]
     on_stop = [web.close_streams] if web else []
     if settings.console.enabled:

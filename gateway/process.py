@@ -81,7 +81,7 @@ async def _serve(
         await control.start()
         front.health.serving = True
         if front.web is not None:
-            announce(front.invite())
+            announce(await front.invite())
         if demo:
             announce("stop with Ctrl-C")
         tasks = [

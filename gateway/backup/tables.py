@@ -28,7 +28,7 @@ from gateway.storage.job_tables import is_foreign
 
 BATCH = 500
 # What opens a door for a while: nobody who was logged out may be let in again by a restore.
-LEFT_OUT = frozenset({"console_session", "link_code"})
+LEFT_OUT = frozenset({"console_session", "link_code", "web_code"})
 _OF_SCHEMA = frozenset({"alembic_version", "schema_floor"})  # they come with the schema
 
 

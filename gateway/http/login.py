@@ -5,7 +5,7 @@ GET never uses a code up, since link previews and prefetches follow addresses; t
 
 import html
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from functools import cache
 from pathlib import Path
 from string import Template
@@ -69,7 +69,7 @@ class Login:
         codes: OneTimeCodes,
         sessions: CookieSessions,
         *,
-        renew: Callable[[], None] | None = None,
+        renew: Callable[[], Awaitable[None]] | None = None,
         monotonic: Callable[[], float] = time.monotonic,
     ) -> None:
         self._codes = codes
@@ -90,14 +90,14 @@ class Login:
 
     async def _show(self, request: web.Request) -> web.StreamResponse:
         code = request.query.get("code", "")
-        if not code and self._sessions.person(request) is not None:
+        if not code and await self._sessions.person(request) is not None:
             raise web.HTTPSeeOther("/")
         return self._page(request, code=code)
 
     async def _log_in(self, request: web.Request) -> web.StreamResponse:
         form = await request.post()
         try:
-            person = self._codes.redeem(str(form.get("code", "")), request.remote or "")
+            person = await self._codes.redeem(str(form.get("code", "")), request.remote or "")
         except TooManyTries as e:
             wait = int(e.retry_after) + 1
             response = self._page(request, "wait", status=429, seconds=wait)
@@ -116,12 +116,12 @@ class Login:
         if now - self._renewed < RENEW_SECONDS:
             return self._page(request, "soon", status=429)
         self._renewed = now
-        self._renew()
+        await self._renew()
         return self._page(request, "printed")
 
     async def _log_out(self, request: web.Request) -> web.StreamResponse:
         response = web.Response(status=303, headers={"Location": "/login"})
-        self._sessions.end(request, response)
+        await self._sessions.end(request, response)
         return response
 
     async def _file(self, request: web.Request) -> web.StreamResponse:

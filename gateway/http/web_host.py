@@ -77,7 +77,7 @@ class GatewayWebHost:
 
     async def person(self, request: web.Request) -> str | None:
         """See WebHost."""
-        return self._cookies.person(request)
+        return await self._cookies.person(request)
 
     async def sessions(self, person: str) -> Sequence[SessionItem]:
         """See WebHost."""

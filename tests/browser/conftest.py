@@ -107,9 +107,9 @@ async def gateway(turns: Turns) -> AsyncIterator[Gateway]:
     await gateway.stop()
 
 
-@pytest.fixture
-def target(gateway: Gateway) -> Target:
-    return Target(gateway.url, gateway.code())
+@pytest_asyncio.fixture(loop_scope="session")
+async def target(gateway: Gateway) -> Target:
+    return Target(gateway.url, await gateway.code())
 
 
 @pytest_asyncio.fixture(loop_scope="session")

@@ -20,9 +20,11 @@ from channels.web.host import (
     Unfit,
 )
 from channels.web.routes import ref_of
+from gateway.clock import SystemClock
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes
 from gateway.http.login import Login
+from tests.twins.passes import MemoryPasses
 from tests.twins.receipt import MemoryReceipt
 
 MAX_BYTES, MAX_FILES = 100_000, 3
@@ -50,7 +52,7 @@ class MemoryHost:
         self.files: dict[tuple[str, str], FileData] = {}
 
     async def person(self, request: web.Request) -> str | None:
-        return self.cookies.person(request)
+        return await self.cookies.person(request)
 
     async def sessions(self, person: str) -> Sequence[SessionItem]:
         items = [c.item for c in self.chats.values() if c.owner == person]
@@ -120,8 +122,9 @@ class Gateway:
     """A channel with a server, a login and a scripted engine behind it; `taken` is what came in, each key once."""
 
     def __init__(self, script: Script | None = None, *, person: str = "alice") -> None:
-        self.codes = OneTimeCodes()
-        self.cookies = CookieSessions(b"k" * 32)
+        passes, clock = MemoryPasses(), SystemClock()
+        self.codes = OneTimeCodes(passes, clock)
+        self.cookies = CookieSessions(b"k" * 32, passes, clock)
         self.host = MemoryHost(self.cookies)
         self.channel = WebChannel(self.host)
         self.taken: list[Inbound] = []
@@ -139,11 +142,11 @@ class Gateway:
         assert self._server
         return self._server.url
 
-    def code(self) -> str:
-        return self.codes.issue(self.person)
+    async def code(self) -> str:
+        return await self.codes.issue(self.person)
 
-    def renew(self) -> None:
-        self.printed.append(self.code())
+    async def renew(self) -> None:
+        self.printed.append(await self.code())
 
     async def start(self, port: int = 0) -> None:
         login = Login(self.codes, self.cookies, renew=self.renew)

@@ -11,10 +11,12 @@ from aiohttp.test_utils import make_mocked_request
 from playwright.async_api import Browser, BrowserContext, Locator, Page, expect
 
 from agent_core.types import ToolResult, decode
+from gateway.clock import SystemClock
 from gateway.http.auth import CookieSessions, load_secret
 from tests.browser.conftest import WINDOWS
 from tests.browser.running import RunningGateway
 from tests.browser.walk import Target, Walk
+from tests.twins.passes import MemoryPasses
 
 pytestmark = [
     pytest.mark.browser,
@@ -304,7 +306,9 @@ async def test_a_chat_of_somebody_else_is_refused(
 
 def cookie_of(gateway: RunningGateway, person: str, target: Target) -> dict[str, str]:
     """A cookie as a login of `person` would have brought it."""
-    sessions = CookieSessions(load_secret(gateway.data / "web-secret"))
+    sessions = CookieSessions(
+        load_secret(gateway.data / "web-secret"), MemoryPasses(), SystemClock()
+    )
     response = web.Response()
     request = make_mocked_request("GET", "/", headers={"Host": f"127.0.0.1:{gateway.port}"})
     sessions.begin(request, response, person)

@@ -11,14 +11,20 @@ import aiohttp
 from channels.types import Address, Attachment
 from channels.web.channel import WebChannel
 from channels.web.host import FileData
+from gateway.clock import SystemClock
 from gateway.http.app import HttpServer
 from gateway.http.auth import CookieSessions, OneTimeCodes
 from gateway.http.login import Login
 from tests.browser.memory_host import MemoryHost
 from tests.contract.rigs.base import PATIENCE_S, Rig, Shown
+from tests.twins.passes import MemoryPasses
 from tests.twins.receipt import MemoryReceipt
 
 SESSION = "s1"
+
+
+async def nothing() -> None:
+    """Nobody asks for a code here."""
 
 
 class WebRig(Rig):
@@ -29,11 +35,13 @@ class WebRig(Rig):
 
     async def open(self) -> None:
         """See Rig."""
-        self.codes, cookies = OneTimeCodes(), CookieSessions(b"k" * 32)
+        passes, clock = MemoryPasses(), SystemClock()
+        self.codes = OneTimeCodes(passes, clock)
+        cookies = CookieSessions(b"k" * 32, passes, clock)
         self.host = MemoryHost(cookies)
         self.host.add(SESSION, "alice")
         self.channel: WebChannel = WebChannel(self.host)
-        login = Login(self.codes, cookies, renew=lambda: None)
+        login = Login(self.codes, cookies, renew=nothing)
         routes = [*login.routes(), *self.channel.routes()]
         stop = [self.channel.close_streams]
         self._server = HttpServer("127.0.0.1", 0, routes=routes, on_stop=stop)
@@ -41,7 +49,7 @@ class WebRig(Rig):
         jar = aiohttp.CookieJar(unsafe=True)
         headers = {"Origin": self._server.url}
         self._client = aiohttp.ClientSession(self._server.url, cookie_jar=jar, headers=headers)
-        await self._client.post("/login", data={"code": self.codes.issue("alice")})
+        await self._client.post("/login", data={"code": await self.codes.issue("alice")})
         self._page: asyncio.Task[None] | None = None
         self._sends: list[asyncio.Task[int]] = []
         self._messages: dict[str, dict[str, Any]] = {}

@@ -34,7 +34,7 @@ async def client(gateway: Gateway) -> AsyncIterator[aiohttp.ClientSession]:
     jar = aiohttp.CookieJar(unsafe=True)
     headers = {"Origin": gateway.url, "Accept-Language": "zh-CN,zh;q=0.9"}
     async with aiohttp.ClientSession(gateway.url, cookie_jar=jar, headers=headers) as client:
-        await client.post("/login", data={"code": gateway.code()})
+        await client.post("/login", data={"code": await gateway.code()})
         yield client
 
 
@@ -304,7 +304,7 @@ async def test_stopping_ends_open_streams_at_once(gateway: Gateway) -> None:
     async with aiohttp.ClientSession(
         other.url, cookie_jar=jar, headers={"Origin": other.url}
     ) as client:
-        await client.post("/login", data={"code": other.code()})
+        await client.post("/login", data={"code": await other.code()})
         async with listening(client) as events:
             async with asyncio.timeout(1):
                 await other.stop()

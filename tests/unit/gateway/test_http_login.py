@@ -35,7 +35,7 @@ async def test_the_page_asks_for_a_login_and_the_interface_answers_401(
 
 
 async def test_a_code_opens_the_page_once(gateway: Gateway, client: aiohttp.ClientSession) -> None:
-    code = gateway.code()
+    code = await gateway.code()
     for _ in range(2):  # a link preview follows the address and uses nothing up
         async with client.get("/login", params={"code": code}) as response:
             assert code in await response.text()
@@ -55,7 +55,7 @@ async def test_a_code_opens_the_page_once(gateway: Gateway, client: aiohttp.Clie
 
 
 async def test_logging_out_ends_the_cookie(gateway: Gateway, client: aiohttp.ClientSession) -> None:
-    await client.post("/login", data={"code": gateway.code()})
+    await client.post("/login", data={"code": await gateway.code()})
     async with client.post("/logout") as response:
         assert response.url.path == "/login"
     async with client.get("/chat/sessions") as response:
@@ -66,7 +66,7 @@ async def test_another_sites_form_cannot_log_in(gateway: Gateway) -> None:
     headers = {"Origin": "https://evil.example.net"}
     async with (
         aiohttp.ClientSession(gateway.url) as client,
-        client.post("/login", data={"code": gateway.code()}, headers=headers) as response,
+        client.post("/login", data={"code": await gateway.code()}, headers=headers) as response,
     ):
         assert response.status == 403
 

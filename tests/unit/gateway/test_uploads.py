@@ -13,6 +13,7 @@ from gateway.inbound.uploads import PER_MINUTE, Uploads
 from gateway.redact import Redactor
 from gateway.storage.db import Database
 from tests.house import House, settings
+from tests.twins.passes import MemoryPasses
 from tests.unit.gateway.media_house import Files, drawn
 from tests.unit.gateway.test_sessions import told
 
@@ -38,7 +39,13 @@ def web_house(
     redactor.known([SECRET])
     house = House(db, script, channel=page, rules=settings(access={"default": "allow"}))
     uploads = Uploads(db, house.clock, redactor, lambda: hears)
-    host = GatewayWebHost(db, house.clock, CookieSessions(b"k" * 32), house.commands, uploads)
+    host = GatewayWebHost(
+        db,
+        house.clock,
+        CookieSessions(b"k" * 32, MemoryPasses(), house.clock),
+        house.commands,
+        uploads,
+    )
     page.web = WebChannel(host)
     return house, host
 
