@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from gateway.http.health import Health
+from gateway.inbound.media import MAX_BYTES
 from gateway.process import GRACE_S, SEND_GRACE_S
 from gateway.settings.settings import Settings, load
 from tests.architecture.sources import ROOT
@@ -144,6 +145,12 @@ def test_what_compose_names_is_there() -> None:
     asked = set(re.findall(r"\$\{(\w+)", (DEPLOY / "compose.yaml").read_text("utf-8")))
     example = (DEPLOY / "compose/env.example").read_text("utf-8")
     assert asked <= set(re.findall(r"^(\w+)=", example, re.MULTILINE))
+
+
+def test_the_front_lets_the_largest_file_of_the_web_chat_through() -> None:
+    text = (DEPLOY / "compose/nginx.conf").read_text("utf-8")
+    (megabytes,) = re.findall(r"client_max_body_size (\d+)m;", text)
+    assert int(megabytes) * 2**20 > MAX_BYTES
 
 
 def test_prometheus_asks_both_gateways_with_the_token() -> None:
