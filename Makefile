@@ -2,6 +2,7 @@
 
 VENV := .venv
 CRYPTO := .venv-crypto
+LOCKING := .venv-locking
 BIN := $(VENV)/bin
 PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 python; do \
 	command -v $$p >/dev/null 2>&1 && $$p -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null \
@@ -14,7 +15,7 @@ WORKERS ?= 2
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs lock audit bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -53,6 +54,27 @@ $(CRYPTO)/.installed: pyproject.toml | $(BIN)/python
 
 test-crypto: $(CRYPTO)/.installed  ## the source of coins, with ccxt, in an environment of its own
 	$(CRYPTO)/bin/python -m pytest tests/unit/agent_core/test_sources_ccxt.py $(PYTEST_ARGS)
+
+# What the image installs, every file by its hash; for each Python and system that the project supports.
+LOCK := $(LOCKING)/bin/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--no-emit-index-url --no-emit-find-links --custom-compile-command 'make lock' $(LOCK_ARGS)
+EXTRAS ?= postgres,web,mcp,otel
+comma := ,
+
+$(LOCKING)/.installed: | $(BIN)/python
+	@echo "installing into $(LOCKING), with uv and pip-audit …"
+	@$(BIN)/python -m venv $(LOCKING)
+	@$(LOCKING)/bin/python -m pip --disable-pip-version-check install --quiet 'uv>=0.9' 'pip-audit>=2.9'
+	@touch $@
+
+lock: $(LOCKING)/.installed  ## pin what production runs, with hashes; EXTRAS=postgres,web names extras, LOCK_ARGS=--upgrade takes newer versions
+	$(LOCK) $(addprefix --extra ,$(subst $(comma), ,$(EXTRAS))) pyproject.toml --output-file deploy/requirements.lock
+	$(LOCKING)/bin/python -c "import tomllib; print(*tomllib.load(open('pyproject.toml', 'rb'))['build-system']['requires'], sep='\n')" \
+		| $(LOCK) - --output-file deploy/requirements-build.lock
+
+audit: $(LOCKING)/.installed  ## look up known vulnerabilities of what is pinned; needs the network
+	$(LOCKING)/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner off \
+		--requirement deploy/requirements.lock --requirement deploy/requirements-build.lock
 
 check: $(VENV)/.installed-dev  ## lint, format, types, layers, wheel
 	$(BIN)/ruff check .
@@ -99,5 +121,5 @@ docs: $(VENV)/.installed-dev  ## write the READMEs' tables of tools anew
 	@$(BIN)/python -m tests.tool_table
 
 clean:  ## remove the environment and what tools left behind
-	rm -rf $(VENV) $(CRYPTO) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) $(CRYPTO) $(LOCKING) build dist .mypy_cache .ruff_cache .import_linter_cache .hypothesis
 	find $(SOURCES) tests -name __pycache__ -prune -exec rm -rf {} +
