@@ -195,7 +195,7 @@ async def test_a_decided_question_says_so_in_its_place_and_has_no_buttons(
         Outbound(address, "**Approval 1: Pay**\n\n✅ Approved by alice."), MemoryReceipt([asked])
     )
     await expect(shown).to_contain_text("Approved by alice")
-    await expect(shown.get_by_role("button")).to_have_count(0)
+    await expect(shown.locator(".buttons button")).to_have_count(0)
 
 
 async def test_two_tabs_show_the_same_chat(

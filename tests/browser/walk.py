@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Locator, Page, expect
 
 # The red of the uppermost left pixel of a picture.
@@ -54,6 +55,11 @@ class Walk:
     @property
     def answers(self) -> Locator:
         return self.page.locator(".message.answer:not(.live)")
+
+    @property
+    def in_sight(self) -> Locator:
+        """Messages that are not folded above another version of theirs."""
+        return self.page.locator(".log > .message:not(.live)")
 
     @property
     def live(self) -> Locator:
@@ -134,6 +140,16 @@ class Walk:
             }"""
         )
         assert wide == []
+
+    async def is_accessible(self) -> None:
+        """axe-core finds nothing serious."""
+        found = await Axe().run(self.page)
+        serious = [
+            f"{v['id']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:200]}"
+            for v in found.response["violations"]
+            if v["impact"] in {"serious", "critical"}
+        ]
+        assert not serious, "\n".join(serious)
 
     async def picture(self, name: str) -> None:
         """Keep a picture where wanted."""

@@ -36,7 +36,13 @@ const post = (path, body) =>
 export const getSessions = () => request("/chat/sessions");
 export const createSession = () => post("/chat/sessions", {});
 export const getCommands = (language) => request(`/chat/commands?language=${language}`);
-export const postMessage = (session, key, text) => post("/chat/messages", { session, key, text });
+export const postMessage = ({ session, key, text, files, again }) =>
+  post("/chat/messages", { session, key, text, files: files.map((file) => file.ref), again });
+/** Hand a file over for a message of `session`; resolves to the file as the server has it. */
+export const postFile = (session, name, file, signal) =>
+  request(`/chat/files?session=${encodeURIComponent(session)}&name=${encodeURIComponent(name)}`, {
+    method: "POST", headers: { "Content-Type": file.type || "application/octet-stream" }, body: file, signal,
+  });
 export const postPress = (session, messageId, data) =>
   post("/chat/presses", { session, message_id: messageId, data, key: newKey() });
 

@@ -3,11 +3,14 @@
 import { getCommands, postPress } from "/static/api.js";
 import { Composer } from "/static/composer.js";
 import { byId, h } from "/static/dom.js";
+import { acceptDrops } from "/static/dropping.js";
+import { listenToKeys } from "/static/keyboard.js";
 import { Log } from "/static/log.js";
 import { Outgoing } from "/static/outgoing.js";
 import { Sessions } from "/static/sessions.js";
 import { Stream } from "/static/stream.js";
 import { examples, language, t, translatePage } from "/static/texts.js";
+import { anewKey } from "/static/versions.js";
 import { viewPicture } from "/static/viewer.js";
 
 const NOTE = 5000; // ms that a note stays
@@ -17,8 +20,10 @@ let noteTimer = 0;
 
 translatePage();
 
-const log = new Log({ press, view: viewPicture, changed });
-const composer = new Composer({ send, stop: (data) => press(log.live?.liveId, data) });
+const log = new Log({ press, view: (file) => viewPicture(file, log.pictures()), changed, edit, retry });
+const composer = new Composer({
+  send, place, problem, stop: (data) => press(log.live?.liveId, data), editLast: () => edit(log.lastQuestion()),
+});
 const sessions = new Sessions({ open, titled });
 const outgoing = new Outgoing({ state: sent, session: created, refused });
 const stream = new Stream({
@@ -31,7 +36,7 @@ const stream = new Stream({
   },
   user: ({ message }) => {
     if (!pendingKeys().has(message.id)) log.user(message);
-    sessions.note(current, message.text);
+    sessions.note(current, titleOf(message));
   },
   answer: ({ text }) => text && note(text),
   state: connection,
@@ -48,7 +53,7 @@ function open(session) {
   connection("open");
   problem("");
   log.clear();
-  for (const entry of outgoing.pending(session)) log.user({ id: entry.key, text: entry.text }, "unsent");
+  for (const entry of outgoing.pending(session)) log.user({ ...entry, id: entry.key }, "unsent");
   sessions.select(session);
   composer.open(session);
   stream.open(session);
@@ -56,29 +61,51 @@ function open(session) {
   composer.focus();
 }
 
-function send(text) {
+function send(words) {
   problem("");
-  const entry = outgoing.add(current, text);
-  if (entry.session === current) log.user({ id: entry.key, text }, "sending");
-  if (current) sessions.note(current, text);
+  if (words.again && log.views.has(anewKey(words.again))) return; // asked again already
+  const entry = outgoing.add(current, words);
+  if (!entry) return;
+  if (entry.session === current) log.user({ ...words, id: entry.key }, "sending");
+  if (current) sessions.note(current, titleOf(words));
+}
+
+/** Ask the same again: a new message, whose id follows from that of the old one. */
+function retry({ id, text, files }) {
+  send({ text, files, again: id });
+  composer.focus();
+}
+
+function edit(message) {
+  if (message && !log.live) composer.edit(message);
+}
+
+function titleOf({ text, files }) {
+  return text || files.map((file) => file.name).join(" ");
 }
 
 /** How a message that this page sent fares. */
 function sent(entry, state) {
   if (entry.session !== current) return;
-  log.user({ id: entry.key, text: entry.text }, state);
+  log.user({ ...entry, id: entry.key }, state);
   if (state === "sent") log.wait(entry.key);
 }
 
-/** The first message of a new chat has made its session. */
-function created(entry) {
-  sessions.note(entry.session, entry.text);
+/** The session of a new chat, made when its first file is handed over. */
+async function place() {
+  if (!current) created(await outgoing.place(), "");
+  return current;
+}
+
+/** The first message of a new chat, or a file for it, has made its session. */
+function created(session, text) {
+  sessions.note(session, text);
   if (current !== null) return;
-  current = entry.session;
+  current = session;
   history.replaceState(null, "", `#${encodeURIComponent(current)}`);
   for (const other of outgoing.pending(null)) other.session = current; // written before the session was there
   outgoing.save();
-  composer.session = current;
+  composer.moved(current);
   sessions.select(current);
   stream.open(current);
 }
@@ -86,7 +113,7 @@ function created(entry) {
 function refused(entry, failure) {
   if (entry.session !== current) return;
   log.remove(entry.key);
-  composer.set(composer.input.value ? `${entry.text}\n${composer.input.value}` : entry.text);
+  composer.restore(entry);
   problem(failure);
   changed();
 }
@@ -112,9 +139,9 @@ function note(words) {
 function problem(what) {
   clearTimeout(noteTimer);
   noteTimer = 0;
-  const known = { too_long: "too_long", unknown_session: "unknown_session", offline: "offline" };
+  const known = ["too_long", "unknown_session", "unknown_file", "offline"];
   const line = byId("problem");
-  const words = typeof what === "string" ? what : known[what.code] ? t(known[what.code]) : t("failed");
+  const words = typeof what === "string" ? what : t(known.includes(what.code) ? what.code : "failed");
   line.classList.remove("note");
   line.textContent = words;
   line.hidden = !words;
@@ -128,7 +155,8 @@ function connection(state) {
 }
 
 function changed() {
-  byId("empty").hidden = !(current === null && log.empty);
+  byId("empty").hidden = !(log.empty && (current === null || log.loaded));
+  byId("log").toggleAttribute("data-busy", Boolean(log.live)); // meanwhile nothing can be said anew
   composer.offerStop(log.live ? log.live.stopButton() : null);
 }
 
@@ -139,7 +167,7 @@ function titled(title) {
 
 async function refreshSessions() {
   try {
-    await sessions.load();
+    composer.tray.limits = await sessions.load();
   } catch {
     // the stream notices a lost connection, and says so
   }
@@ -159,14 +187,17 @@ function fitKeyboard() {
 
 async function start() {
   for (const text of examples) {
-    byId("examples").append(h("li", {}, h("button", { type: "button", onclick: () => send(text) }, text)));
+    const ask = () => send({ text, files: [], again: null });
+    byId("examples").append(h("li", {}, h("button", { type: "button", onclick: ask }, text)));
   }
   if (window.visualViewport) fitKeyboard();
   window.addEventListener("popstate", () => fromAddress() !== current && open(fromAddress()));
+  acceptDrops((files) => composer.tray.add(files));
+  listenToKeys({ focus: () => composer.input.focus(), fresh: () => sessions.pick(null), step: (n) => log.step(n) });
   open(fromAddress());
   outgoing.run();
   await refreshSessions();
-  composer.commands = (await getCommands(language).catch(() => ({ commands: [] }))).commands;
+  composer.menu.commands = (await getCommands(language).catch(() => ({ commands: [] }))).commands;
 }
 
 start();

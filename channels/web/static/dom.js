@@ -35,4 +35,9 @@ export function datesTogether(root) {
   return root;
 }
 
+/** Let who listens to the page hear `words`; what they do now is not interrupted. */
+export function announce(words) {
+  byId("announce").textContent = words;
+}
+
 export const byId = (id) => document.getElementById(id);

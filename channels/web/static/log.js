@@ -1,7 +1,8 @@
 // The messages of the session that is open, in order; the answer in the making is always the last.
 
-import { byId } from "/static/dom.js";
+import { announce, byId } from "/static/dom.js";
 import { AnswerView, LiveView, UserView } from "/static/messages.js";
+import { Fold, arranged, isCommand, place } from "/static/versions.js";
 
 const NEAR = 80; // px from the end within which scrolling down takes hold of the end again
 const AT_END = 2; // px: browsers round
@@ -13,8 +14,9 @@ export class Log {
     this.root = byId("log");
     this.scroller = byId("scroll");
     this.latest = byId("latest");
-    this.announcer = byId("announce");
-    this.views = new Map();
+    this.views = new Map(); // of messages by id, in their order
+    this.folds = new Map(); // by the id of the first message that is folded
+    this.loaded = false; // the history has come
     this.live = null;
     this.follow = true; // keep the end in view; only a person who scrolls up lets go of it
     this.seen = { top: 0, height: 0, view: 0 }; // where we left the scroller
@@ -33,6 +35,8 @@ export class Log {
 
   clear() {
     this.views.clear();
+    this.folds.clear();
+    this.loaded = false;
     this.live = null;
     this.root.replaceChildren();
     this.follow = true;
@@ -50,20 +54,48 @@ export class Log {
     const known = this.live?.liveId;
     const waiting = known === null && (live || pending.size || messages.at(-1)?.role === "user");
     if (this.live && !waiting && (known === null || known !== live)) this.dropLive();
-    let after = null;
+    const before = this.views;
+    this.views = new Map();
     for (const message of messages) {
-      const view = this.views.get(message.id) || this.make(message);
+      const view = before.get(message.id) || this.make(message);
       if (view instanceof UserView) view.state("sent");
-      const place = after ? after.nextSibling : this.root.firstChild;
-      if (place !== view.root) this.root.insertBefore(view.root, place);
-      after = view.root;
+      this.views.set(message.id, view);
+      before.delete(message.id);
     }
+    for (const [id, view] of before) this.views.set(id, view); // still on their way
+    this.loaded = true;
+    this.arrange();
+  }
+
+  /** Put the messages into their places: in sight, or folded above what says them anew. The live one is the last. */
+  arrange() {
+    const items = [...this.views].map(([id, view]) => ({ id, again: view.message?.again }));
+    const folds = new Map();
+    const nodes = [];
+    let question = null;
+    for (const { id, ids } of arranged(items)) {
+      if (ids) {
+        const fold = this.folds.get(ids[0]) || new Fold();
+        fold.show(ids.map((each) => this.views.get(each).root));
+        folds.set(ids[0], fold);
+        nodes.push(fold.root);
+        continue;
+      }
+      const view = this.views.get(id);
+      if (view instanceof UserView) question = isCommand(view.message.text) ? null : view.message;
+      else view.answers(question);
+      nodes.push(view.root);
+    }
+    for (const [id, fold] of this.folds) if (!folds.has(id)) fold.root.remove();
+    this.folds = folds;
+    place(this.root, nodes);
     this.act.changed();
     this.keepEnd();
   }
 
   make(message) {
-    const view = message.role === "user" ? new UserView(message) : new AnswerView(this.act).finish(message);
+    const mine = message.role === "user";
+    const view = mine ? new UserView(message, this.act) : new AnswerView(this.act).finish(message);
     this.views.set(message.id, view);
     return view;
   }
@@ -75,9 +107,8 @@ export class Log {
       known.state(state);
       return;
     }
-    const view = new UserView(message, state);
-    this.views.set(message.id, view);
-    this.add(view);
+    this.views.set(message.id, new UserView(message, this.act, state));
+    this.arrange();
     if (state === "sending") this.toEnd();
   }
 
@@ -85,6 +116,28 @@ export class Log {
     const view = this.views.get(id);
     if (view) view.root.remove();
     this.views.delete(id);
+    this.arrange(); // what it said anew is in sight once more
+  }
+
+  /** The person's newest message that can be edited, or null. */
+  lastQuestion() {
+    const mine = [...this.views.values()].filter((view) => view instanceof UserView);
+    const message = mine.at(-1)?.message;
+    return message && !isCommand(message.text) ? message : null;
+  }
+
+  /** The files of all pictures in sight, in order. */
+  pictures() {
+    return [...this.root.querySelectorAll(":scope > .message .enlarge")].map((button) => button.file);
+  }
+
+  /** Move the focus to the message before or after the one that has it; from elsewhere, to the last one. */
+  step(steps) {
+    const all = [...this.root.querySelectorAll(":scope > .message")];
+    const at = all.indexOf(document.activeElement?.closest(".log > .message"));
+    const next = at < 0 ? all.at(-1) : all[at + steps];
+    if (next) next.focus();
+    return Boolean(next);
   }
 
   /** Something is being done about the message `key` that was just sent, but nothing is known of it yet. */
@@ -116,12 +169,11 @@ export class Log {
       this.views.get(message.id).finish(message); // it may say something else now, as a decided question does
     } else {
       if (mine) this.dropLive();
-      this.add(this.make(message));
+      this.make(message);
     }
-    if (!known) this.announcer.textContent = this.views.get(message.id).text.textContent;
+    if (!known) announce(this.views.get(message.id).text.textContent);
+    this.arrange();
     if (this.live) this.live.draw(); // whether it waits for a person may have changed
-    this.act.changed();
-    this.keepEnd();
   }
 
   startLive(id) {
@@ -136,12 +188,6 @@ export class Log {
     cancelAnimationFrame(this.live.frame);
     this.live.root.remove();
     this.live = null;
-  }
-
-  add(view) {
-    this.root.insertBefore(view.root, this.live ? this.live.root : null);
-    this.act.changed();
-    this.keepEnd();
   }
 
   /** A person scrolled, or the browser did because the content became shorter: only the former lets go of the end. */

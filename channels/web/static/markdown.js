@@ -2,6 +2,7 @@
 
 import { marked } from "/static/vendor/marked.js";
 import DOMPurify from "/static/vendor/purify.js";
+import { codeFrame } from "/static/code.js";
 import { datesTogether, h } from "/static/dom.js";
 import { t } from "/static/texts.js";
 
@@ -10,7 +11,7 @@ const ALLOWED = {
     "p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "strong", "em", "del", "code", "pre", "blockquote",
     "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td", "a", "input",
   ],
-  ALLOWED_ATTR: ["href", "title", "align", "start", "type", "checked", "disabled"],
+  ALLOWED_ATTR: ["href", "title", "align", "start", "type", "checked", "disabled", "data-language"],
   ALLOWED_URI_REGEXP: /^(?:https?:|mailto:)/i,
   ADD_URI_SAFE_ATTR: ["align", "start", "type", "checked", "disabled"], // else held against the pattern above
   RETURN_DOM_FRAGMENT: true,
@@ -22,6 +23,10 @@ marked.use({
   gfm: true,
   breaks: true, // a line that ends ends here too, as in other chats
   renderer: {
+    code({ text, lang }) {
+      const language = /^[\w+#.-]{1,20}/.exec(lang || "")?.[0] || "";
+      return `<pre><code data-language="${escapeHtml(language)}">${escapeHtml(text)}\n</code></pre>`;
+    },
     // Markup in an answer is shown as it stands; models write <br> in table cells and mean it.
     html({ text }) {
       return /^<br\s*\/?>$/i.test(text.trim()) ? "<br>" : escapeHtml(text);
@@ -45,26 +50,11 @@ function finish(fragment) {
     frame.append(table);
   }
   for (const pre of fragment.querySelectorAll("pre")) {
-    pre.tabIndex = 0;
-    const frame = h("div", { class: "code" }, copyButton(pre));
-    pre.replaceWith(frame);
-    frame.prepend(pre);
+    const mark = document.createComment("");
+    pre.replaceWith(mark); // a frame takes its block in, and then its place
+    mark.replaceWith(codeFrame(pre, pre.querySelector("code")?.dataset.language || ""));
   }
   return fragment;
-}
-
-function copyButton(pre) {
-  const button = h("button", { type: "button", class: "copy" }, t("copy"));
-  button.addEventListener("click", async () => {
-    try {
-      await navigator.clipboard.writeText(pre.textContent);
-      button.textContent = t("copied");
-      setTimeout(() => { button.textContent = t("copy"); }, 1500);
-    } catch {
-      getSelection().selectAllChildren(pre); // no clipboard on plain http: at least select it
-    }
-  });
-  return button;
 }
 
 /** One growing Markdown text in `root`. */

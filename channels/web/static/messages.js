@@ -1,18 +1,36 @@
 // One message each: what a person wrote, an answer, and an answer in the making that turns into one.
 
-import { darkSource, h } from "/static/dom.js";
+import { copy } from "/static/clipboard.js";
+import { h } from "/static/dom.js";
+import { fileView } from "/static/files.js";
+import { iconButton } from "/static/icons.js";
 import { MarkdownView } from "/static/markdown.js";
 import { StepsView } from "/static/steps.js";
 import { t } from "/static/texts.js";
+import { isCommand } from "/static/versions.js";
 
-/** A person's message; `state` is "sent", "sending" or "unsent". */
+/** A person's message; `state` is "sent", "sending" or "unsent". `act.edit(message)` and `act.view(file)` as asked. */
 export class UserView {
-  constructor(message, state = "sent") {
+  constructor(message, act, state = "sent") {
+    this.message = { files: [], again: null, ...message };
     this.id = message.id;
     this.note = h("p", { class: "note", hidden: true });
-    const text = h("div", { class: "text", dir: "auto" }, message.text);
-    this.root = h("article", { class: "message user", "data-id": message.id, "aria-label": t("you") }, text, this.note);
+    const { text, files } = this.message;
+    const shown = files.map((file) => fileView(file, act.view));
+    this.text = h("div", { class: "text", dir: "auto", hidden: !text }, text);
+    this.root = h(
+      "article", { class: "message user", "data-id": message.id, "aria-label": t("you"), tabindex: "-1" },
+      shown.length ? h("div", { class: "files" }, ...shown) : null, this.text, this.note, this.tools(act),
+    );
     this.state(state);
+  }
+
+  tools(act) {
+    const { text } = this.message;
+    const button = text ? iconButton("copy", t("copy_message"), () => copy(text, this.text, button)) : null;
+    const edit = isCommand(text) ? null : iconButton("edit", t("edit"), () => act.edit(this.message));
+    edit?.classList.add("anew");
+    return h("div", { class: "tools" }, button, edit);
   }
 
   state(state) {
@@ -20,21 +38,6 @@ export class UserView {
     this.note.hidden = state === "sent";
     this.note.textContent = state === "sent" ? "" : t(state);
   }
-}
-
-function picture(file, view) {
-  const name = file.caption || file.name;
-  const image = h("img", { src: file.url, alt: name, loading: "lazy", decoding: "async" });
-  const shown = h("picture", {}, darkSource(file), image);
-  const button = h("button", { type: "button", class: "enlarge", "aria-label": t("enlarge", { name }) }, shown);
-  button.addEventListener("click", () => view(file));
-  return h("figure", {}, button, file.caption ? h("figcaption", {}, file.caption) : null);
-}
-
-function fileView(file, view) {
-  if (/^image\/(png|jpeg|gif|webp)$/.test(file.media_type)) return picture(file, view);
-  const words = file.caption ? `${file.name} · ${file.caption}` : file.name;
-  return h("a", { class: "file", href: file.url, download: file.name, "aria-label": t("download", file) }, words);
 }
 
 /** Buttons of a message. `press(data)` resolves to whether it arrived; then none can be pressed again.
@@ -59,7 +62,7 @@ function buttonRow(buttons, press) {
   return row;
 }
 
-/** An answer. `act.press(id, data)` and `act.view(file)` do what a person asks for. */
+/** An answer. `act.press(id, data)`, `act.view(file)` and `act.retry(question)` do what a person asks for. */
 export class AnswerView {
   constructor(act) {
     this.act = act;
@@ -69,10 +72,22 @@ export class AnswerView {
     this.thoughts = h("div", { class: "thoughts" });
     this.thinking = h("details", { class: "thinking", hidden: true }, h("summary", {}, t("thinking")), this.thoughts);
     this.after = h("div", { class: "after" });
+    this.question = null; // what it answers, where that can be asked again
+    this.copyButton = iconButton("copy", t("copy_message"), () => copy(this.said, this.text, this.copyButton));
+    this.retryButton = iconButton("retry", t("retry"), () => act.retry(this.question));
+    this.retryButton.classList.add("anew");
+    this.tools = h("div", { class: "tools", hidden: true }, this.copyButton, this.retryButton);
     this.root = h(
-      "article", { class: "message answer", "aria-label": t("answer") },
-      this.steps.root, this.thinking, this.text, this.after,
+      "article", { class: "message answer", "aria-label": t("answer"), tabindex: "-1" },
+      this.steps.root, this.thinking, this.text, this.after, this.tools,
     );
+    this.answers(null);
+  }
+
+  /** Say which message this answers; null where nothing can be asked again. */
+  answers(question) {
+    this.question = question;
+    this.retryButton.hidden = !question;
   }
 
   /** The finished message. Its text takes the place of what was streamed, block by block. */
@@ -82,6 +97,8 @@ export class AnswerView {
     this.root.classList.remove("live", "closed");
     this.root.removeAttribute("aria-busy");
     this.steps.show(message.steps || [], { live: false, status: "" });
+    this.said = message.text;
+    this.tools.hidden = !message.text;
     this.markdown.show(message.text);
     const files = message.files.map((file) => fileView(file, this.act.view));
     const row = message.buttons.length ? buttonRow(message.buttons, (data) => this.act.press(message.id, data)) : null;
@@ -135,7 +152,7 @@ export class LiveView extends AnswerView {
 
   /** Whether a question above waits for the person: then nothing goes on here until they decide. */
   asks() {
-    return Boolean(this.root.parentElement?.querySelector(".message.answer:not(.live) .buttons"));
+    return Boolean(this.root.parentElement?.querySelector(":scope > .message.answer:not(.live) .buttons"));
   }
 
   /** The button that the composer shows, if the turn can be stopped. */

@@ -2,25 +2,28 @@
 // takes each key once. It outlives a reload of the page.
 
 import { createSession, newKey, postMessage } from "/static/api.js";
+import { anewKey } from "/static/versions.js";
 
 const STORE = "swarmgate.outgoing";
 const RETRY = [1000, 2000, 4000, 8000, 15000];
 
 function load() {
   try {
-    return JSON.parse(sessionStorage.getItem(STORE) || "[]");
+    const stored = JSON.parse(sessionStorage.getItem(STORE) || "[]");
+    return stored.map((entry) => ({ files: [], again: null, ...entry }));
   } catch {
     return [];
   }
 }
 
 export class Outgoing {
-  /** `on.state(entry, "sending" | "unsent" | "sent")`, `on.session(entry)` for a new chat, `on.refused(entry, failure)`. */
+  /** `on.state(entry, "sending" | "unsent" | "sent")`, `on.session(id, text)` for a new chat, `on.refused(entry, failure)`. */
   constructor(on) {
     this.on = on;
     this.entries = load();
     this.busy = false;
     this.wake = null;
+    this.making = null;
     window.addEventListener("online", () => this.wake && this.wake());
   }
 
@@ -29,8 +32,10 @@ export class Outgoing {
     return this.entries.filter((entry) => entry.session === session);
   }
 
-  add(session, text) {
-    const entry = { key: newKey(), session, text };
+  /** `again`: the id of the message that this one says anew. Null for one that is on its way already. */
+  add(session, { text, files, again }) {
+    const entry = { key: again ? anewKey(again) : newKey(), session, text, files, again };
+    if (this.entries.some((other) => other.key === entry.key)) return null;
     this.entries.push(entry);
     this.save();
     this.run();
@@ -73,13 +78,20 @@ export class Outgoing {
   async send(entry) {
     this.on.state(entry, "sending");
     if (!entry.session) {
-      entry.session = (await createSession()).id;
+      const session = await this.place();
+      entry.session ??= session; // unless those that wait for one have got it meanwhile
       this.save();
-      this.on.session(entry);
+      this.on.session(session, entry.text);
     }
-    await postMessage(entry.session, entry.key, entry.text);
+    await postMessage(entry);
     this.done(entry.key);
     this.on.state(entry, "sent");
+  }
+
+  /** A new session; those who ask while it is made get the same. */
+  place() {
+    this.making ||= createSession().then(({ id }) => id).finally(() => { this.making = null; });
+    return this.making;
   }
 
   pause(ms) {

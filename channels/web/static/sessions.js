@@ -36,11 +36,13 @@ export class Sessions {
     this.on.open(id);
   }
 
+  /** Read the list anew; resolves to what may be sent in files. */
   async load() {
-    const { person, sessions } = await getSessions();
+    const { person, sessions, files } = await getSessions();
     byId("person").textContent = person;
     this.items = sessions;
     this.draw();
+    return files;
   }
 
   select(id) {
@@ -64,8 +66,8 @@ export class Sessions {
     for (const item of this.items) {
       groups[new Date(item.updated_at).toDateString() === today ? "today" : "earlier"].push(this.line(item));
     }
-    const parts = Object.entries(groups).flatMap(([name, lines]) =>
-      lines.length ? [h("li", { class: "group", role: "presentation" }, t(name)), ...lines] : []);
+    const parts = Object.entries(groups).filter(([, lines]) => lines.length).map(([name, lines]) =>
+      h("li", {}, h("span", { class: "group" }, t(name)), h("ul", { "aria-label": t(name) }, ...lines)));
     byId("sessions").replaceChildren(...parts);
     const open = this.items.find((item) => item.id === this.current);
     this.on.titled(open && open.title ? open.title : t("new_chat"));
