@@ -1,8 +1,8 @@
 """A soak of bounded length: python -m tests.soak, or make soak.
 
-A real gateway process between a platform and a model that fail at random, with thousands of chats, and killed at random
-moments of its first half. What it leaves is then checked from all sides. Prints a table and, as the last line, a JSON
-object; ends with 1 where anything was found.
+A real gateway process (or several on one PostgreSQL) between a platform and a model that fail at random, with thousands
+of chats, and killed at random moments of its first half. What it leaves is then checked from all sides. Prints a table
+and, as the last line, a JSON object; ends with 1 where anything was found.
 """
 
 import argparse
@@ -40,8 +40,11 @@ def main(argv: Sequence[str] | None = None) -> int:
         default="sqlite",
         help="sqlite, postgresql (a server of its own), or an address",
     )
+    parser.add_argument("--replicas", type=int, default=1, help="gateways on one PostgreSQL")
     parser.add_argument("--log", type=Path, help="where to keep what the process said")
     options = parser.parse_args(argv)
+    if options.replicas > 1 and options.database == "sqlite":
+        parser.error("several replicas need --database postgresql")
     with tempfile.TemporaryDirectory() as name, _database(options.database) as address:
         plan = Plan(
             messages=options.messages,
@@ -52,6 +55,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             seed=options.seed,
             seconds=60 * options.minutes,
             database=address,
+            replicas=options.replicas,
         )
         logging.getLogger("aiohttp.server").setLevel(
             logging.CRITICAL
@@ -59,12 +63,13 @@ def main(argv: Sequence[str] | None = None) -> int:
         seen = asyncio.run(soak(Path(name), plan))
         verdict = check(seen)
         if options.log is not None:
-            options.log.write_text(seen.stage.gateway.log(), encoding="utf-8")
-    report(verdict, options.seed)
+            log = "\n".join(gateway.log() for gateway in seen.gateways)
+            options.log.write_text(log, encoding="utf-8")
+    report(verdict)
     return 1 if verdict.findings else 0
 
 
-def report(verdict: Verdict, seed: int) -> None:
+def report(verdict: Verdict) -> None:
     """One Markdown table, the findings, and a JSON line."""
     print("| soak | |\n|---|---|")
     for name, value in verdict.figures.items():
@@ -72,7 +77,7 @@ def report(verdict: Verdict, seed: int) -> None:
     print(f"| findings | {len(verdict.findings)} |\n")
     for finding in verdict.findings[:40]:
         print(f"- {finding}")
-    print(json.dumps({"soak": verdict.figures | {"seed": seed, "findings": verdict.findings}}))
+    print(json.dumps({"soak": verdict.figures | {"findings": verdict.findings}}))
 
 
 @contextmanager

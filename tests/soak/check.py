@@ -7,10 +7,12 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from statistics import linear_regression, median
 
+from agent_core.types import ToolResult, decode
 from tests.soak.crowd import Said, answered
 from tests.soak.run import FAILED, Sample, Seen
 
 DOUBT = "reply_perhaps_sent"
+ASIDE, KILLS = "I set it aside", 3  # said of a message that has broken so many starts
 WARM, EACH = (
     3_000,
     3,
@@ -39,9 +41,17 @@ class Verdict:
 
 def check(seen: Seen) -> Verdict:
     """All of it."""
+    plan = seen.plan
+    database = "SQLite" if plan.database is None else "PostgreSQL"
     verdict = Verdict()
+    verdict.figures |= {
+        "seed": plan.seed,
+        "gateways": f"{plan.replicas} on {database}",
+        "probability of each kind of fault": plan.rate,
+        "messages under way at most": plan.window,
+    }
     verdict.want(not seen.late, seen.late)
-    verdict.want(seen.exit_code == 0, f"SIGTERM ended it with {seen.exit_code}")
+    verdict.want(not any(seen.exit_codes), f"SIGTERM ended them with {seen.exit_codes}")
     _answers(seen, verdict)
     _database(seen, verdict)
     _calls(seen, verdict)
@@ -49,9 +59,9 @@ def check(seen: Seen) -> Verdict:
     _process(seen, verdict)
     _log(seen, verdict)
     for name, twin in (("platform", seen.telegram), ("model", seen.model)):
-        verdict.want(
-            not twin.violations, f"{name}: {len(twin.violations)} violations: {twin.violations[:2]}"
-        )
+        count = len(twin.violations)
+        verdict.want(not count, f"{name}: {count} violations: {twin.violations[:2]}")
+        verdict.figures[f"requests against the rules of the {name}"] = count
     return verdict
 
 
@@ -61,7 +71,7 @@ def check(seen: Seen) -> Verdict:
 def _answers(seen: Seen, verdict: Verdict) -> None:
     """Each message has one answer, in order; one more only where the log says that the first may not have arrived."""
     doubts = _doubts(seen)
-    lost = disordered = twice = unmarked = failed = 0
+    lost = disordered = twice = unmarked = failed = aside = 0
     for chat, count in Counter(said.chat for said in seen.said).items():
         shown = [(text, len(list(same))) for text, same in groupby(seen.stage.texts(chat))]
         numbers = [answered(text) for text, _ in shown]
@@ -79,9 +89,8 @@ def _answers(seen: Seen, verdict: Verdict) -> None:
             unmarked += max(0, times - 1 - doubts[_key(text)])
             if answered(text) is None:
                 failed += 1
-                faults = seen.model.spoilt[said]
-                why = f"{said.label} failed after {faults} faults: {text[:80]}"
-                verdict.want(faults >= 2, why)
+                _failed(seen, verdict, said, text)
+                aside += ASIDE in text
     verdict.want(not lost, f"{lost} messages have no answer")
     verdict.want(not disordered, f"{disordered} chats are out of order")
     verdict.want(not unmarked, f"{unmarked} answers were sent again without a mark in the log")
@@ -93,7 +102,15 @@ def _answers(seen: Seen, verdict: Verdict) -> None:
         "answers shown again, marked in the log": twice - unmarked,
         "answers shown again, unmarked": unmarked,
         "failures that were said": failed,
+        "set aside after three kills": aside,
     }
+
+
+def _failed(seen: Seen, verdict: Verdict, said: Said, text: str) -> None:
+    """It is said that a message failed: was there a reason?"""
+    faults, kills = seen.model.spoilt[said], seen.broken[said]
+    true = kills >= KILLS if ASIDE in text else faults >= 2
+    verdict.want(true, f"{said.label} failed after {faults} faults and {kills} kills: {text[:80]}")
 
 
 def _key(text: str) -> str:
@@ -104,9 +121,7 @@ def _key(text: str) -> str:
 
 def _doubts(seen: Seen) -> Counter[str]:
     """How often the log says of a reply that it may have been sent already."""
-    marks = Counter(
-        line["outbox"] for line in seen.stage.gateway.lines if line.get("event") == DOUBT
-    )
+    marks = Counter(line["outbox"] for line in seen.lines if line.get("event") == DOUBT)
     rows = {
         row.id: json.loads(row.body)["text"]
         for row in seen.stage.gateway.rows("select id, body from outbox")
@@ -130,6 +145,22 @@ def _database(seen: Seen, verdict: Verdict) -> None:
         left = count(table, where)
         verdict.want(not left, f"{left} rows of {table} with {where}")
     verdict.figures["delivered again by the platform"] = seen.redelivered
+    calls, broken = _pairs(seen)
+    verdict.want(not broken, f"{len(broken)} tool calls without one result each: {broken[:5]}")
+    verdict.figures |= {"tool calls": calls, "broken pairs": len(broken)}
+
+
+def _pairs(seen: Seen) -> tuple[int, list[str]]:
+    """How many tool calls the transcripts have, and those that have not exactly one result, or results of no call."""
+    calls, results = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    query = "select session_id, body from transcript where kind in ('assistant', 'result')"
+    for row in seen.stage.gateway.rows(query):
+        message = decode(row.body)
+        calls.update((row.session_id, call.id) for call in message.calls)
+        found = (block for block in message.blocks if isinstance(block, ToolResult))
+        results.update((row.session_id, block.call_id) for block in found)
+    broken = [key for key in calls | results if not calls[key] == results[key] == 1]
+    return calls.total(), [f"{session} {call_id}" for session, call_id in broken]
 
 
 # The model's side ----------------------------------------------------------------------------------------------------
@@ -208,7 +239,7 @@ def _files(samples: list[Sample]) -> float:
 
 def _log(seen: Seen, verdict: Verdict) -> None:
     """No error that nobody expects."""
-    lines = seen.stage.gateway.lines
+    lines = seen.lines
     loud = [x for x in lines if x.get("level") not in {"info", "debug", "warning"}]
     strange = Counter(
         str(x.get("event"))[:100] for x in loud if not EXPECTED.search(str(x.get("event")))

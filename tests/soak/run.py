@@ -1,15 +1,18 @@
-"""One soak: a crowd talks to a gateway process through bad weather, and the process is killed now and then."""
+"""One soak: a crowd talks to gateway processes through bad weather, and they are killed now and then."""
 
 import asyncio
+import json
 import random
 import time
+from collections import Counter
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from agent_core.types import decode
+from tests.scenario.process import Gateway
 from tests.scenario.stage import Stage
-from tests.soak.crowd import Said, answered, bursts
+from tests.soak.crowd import Said, answered, asked, bursts
 from tests.soak.twins import SoakModel, SoakTelegram, forget_calls, mark_of
 
 FAILED = "(id "  # at the end of what a person reads when the model cannot answer
@@ -19,7 +22,10 @@ SETTLE_S = 90.0
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What to do. `rate`: of each kind of fault. `window`: messages under way at a time. `seconds`: the bound of it."""
+    """What to do. `rate`: of each kind of fault. `window`: messages under way at a time. `seconds`: the bound of it.
+
+    `replicas`: gateways on one PostgreSQL; a kill takes any of them.
+    """
 
     messages: int = 20_000
     sessions: int = 2_000
@@ -29,11 +35,12 @@ class Plan:
     seed: int = 1
     seconds: float = 600.0
     database: str | None = None
+    replicas: int = 1
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """The process at a moment: seconds since the beginning, messages answered, MB, open files, starts so far."""
+    """The first process at a moment: seconds since the beginning, messages answered, MB, open files, starts so far."""
 
     at: float
     answered: int
@@ -46,7 +53,9 @@ class Sample:
 class Seen:
     """What a run leaves for the checker. `began` and `ended` are monotonic seconds.
 
+    `others`: replicas beside the gateway of the stage.
     `cut`: digests of model calls that had ended, but were not stored when a kill came: they may be made again.
+    `broken`: how many kills came while a message was being answered; one that breaks three starts is set aside.
     """
 
     plan: Plan
@@ -60,9 +69,21 @@ class Seen:
     redelivered: int = 0
     kills: int = 0
     cut: set[str] = field(default_factory=set)
+    broken: Counter[Said] = field(default_factory=Counter)
     samples: list[Sample] = field(default_factory=list)
-    exit_code: int | None = None
+    others: list[Gateway] = field(default_factory=list)
+    exit_codes: list[int] = field(default_factory=list)
     late: str = ""  # what did not come to its end in time
+
+    @property
+    def gateways(self) -> list[Gateway]:
+        """All of them."""
+        return [self.stage.gateway, *self.others]
+
+    @property
+    def lines(self) -> list[dict[str, Any]]:
+        """What all of them said."""
+        return [line for gateway in self.gateways for line in gateway.lines]
 
 
 class Soak:
@@ -84,7 +105,7 @@ class Soak:
     async def run(self) -> None:
         """To its end, or to the end of its time."""
         self.seen.telegram.hear(self._hear)
-        await self.gateway.start()
+        await asyncio.gather(*(gateway.start() for gateway in self.seen.gateways))
         beside = [asyncio.create_task(work) for work in (self._sample(), self._kill())]
         try:
             async with asyncio.timeout(self.plan.seconds):
@@ -101,7 +122,8 @@ class Soak:
             if isinstance(outcome, Exception):
                 raise outcome
         self.seen.ended = time.monotonic()
-        self.seen.exit_code = await self.gateway.terminate() if self.gateway.running else None
+        running = [gateway for gateway in self.seen.gateways if gateway.running]
+        self.seen.exit_codes = [await gateway.terminate() for gateway in running]
 
     # What people do ----------------------------------------------------------------------------------------------
 
@@ -149,14 +171,21 @@ class Soak:
         for moment in moments:
             await self._until(lambda due=moment: len(self.seen.waits) >= min(due, first_half - 1))
             await asyncio.sleep(self._dice.uniform(0.0, 0.5))
-            await self.gateway.kill()
+            doomed = self._dice.choice(self.seen.gateways)
+            await doomed.kill()
             self.seen.kills += 1
+            self._note_broken()
             self._note_cut()
-            await self.gateway.start()
+            await doomed.start()
         self._steady.set()
 
+    def _note_broken(self) -> None:
+        """Which turns has this kill broken? Beside other replicas: at most these."""
+        rows = self.gateway.rows("select body from inbox where status = 1")
+        self.seen.broken.update(filter(None, (asked(json.loads(r.body)["text"]) for r in rows)))
+
     def _note_cut(self) -> None:
-        """The process is dead: which of the calls that ended since the last time did it not store?"""
+        """One is dead: which of the calls that ended since the last time were not stored?"""
         query = f"select id, body from transcript where kind = 'assistant' and id > {self._read}"
         for row in self.gateway.rows(query):
             self._read = max(self._read, row.id)
@@ -198,10 +227,21 @@ class Soak:
 def settings(plan: Plan) -> dict[str, Any]:
     """Each message has a turn and an answer of its own, and neither rates nor budgets stand in its way."""
     more: dict[str, Any] = {} if plan.database is None else {"database": plan.database}
+    if plan.replicas > 1:
+        more["engine"] = {"beat_s": 0.5, "stale_s": 3.0}
     return more | {
         "sessions": {"while_busy": "queue", "rate_limit": {"messages_per_minute": 1_000_000}},
         "budgets": {"user_day": {"usd": 100_000}, "day": {"usd": 1_000_000}},
     }
+
+
+def replica(stage: Stage, folder: Path) -> Gateway:
+    """One more gateway of the same installation, with a data folder of its own."""
+    folder.mkdir()
+    presets = {"presets_dir": str(stage.gateway.folder / "presets")}
+    return Gateway(
+        folder, json.loads(json.dumps(stage.gateway.settings | presets)), stage.gateway.env
+    )
 
 
 async def soak(folder: Path, plan: Plan) -> Seen:
@@ -218,9 +258,11 @@ async def soak(folder: Path, plan: Plan) -> Seen:
             "limits: {", f"limits: {{idle_timeout: {IDLE}, "
         )
         preset.write_text(hurried, "utf-8")
-        seen = Seen(plan, stage, telegram, model)
+        beside = [replica(stage, folder / f"replica{n}") for n in range(1, plan.replicas)]
+        seen = Seen(plan, stage, telegram, model, others=beside)
         try:
             await Soak(plan, seen).run()
         finally:
-            await stage.gateway.close()
+            for gateway in seen.gateways:
+                await gateway.close()
     return seen
