@@ -12,7 +12,7 @@ from dataclasses import replace
 from sqlalchemy import Connection
 
 from agent_core.budget.ledger import Purse, Settled
-from agent_core.budget.pots import Payer, Rules, resets_at
+from agent_core.budget.pots import Payer, PotKind, Rules, resets_at
 from agent_core.budget.prices import need_of
 from agent_core.errors import ModelError
 from agent_core.models.stream import closing
@@ -28,7 +28,9 @@ from gateway.metrics.observer import PaidBeside
 from gateway.storage.db import Database
 
 LEARNING = range(1, 10**12)  # numbers of jobs of learning
-TASKS = range(10**12, 2**63)  # of background tasks
+TASKS = range(10**12, 10**15)  # of background tasks
+EVALS = range(10**15, 2**63)  # of runs of the cases of presets
+OWN: frozenset[PotKind] = frozenset({"user_day", "user_month", "day", "month"})
 CALL = "call"  # one at a time: the hold of a job's call
 
 
@@ -114,9 +116,9 @@ def paying(db: Database, budgets: Budgets) -> Callable[[Model, Job], Model]:
     return lambda model, job: PaidModel(model, db, budgets, job.owner, job.id)
 
 
-def beside_turns(rules: Rules) -> Rules:
-    """The pots for calls that belong to no turn. Of a pot that goes to its end the next turn tells."""
-    shared = (pot for pot in rules.pots if pot.kind not in {"run", "channel_day"})
+def beside_turns(rules: Rules, kinds: frozenset[PotKind] = OWN) -> Rules:
+    """The pots of these kinds for calls that belong to no turn. Of a pot that goes to its end the next turn tells."""
+    shared = (pot for pot in rules.pots if pot.kind in kinds)
     return replace(rules, pots=tuple(replace(pot, runs=None, warn_at=None) for pot in shared))
 
 

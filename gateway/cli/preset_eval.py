@@ -4,10 +4,10 @@ import asyncio
 import logging
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from gateway.cli.output import out, show
+from gateway.model_house import CASSETTES
 from gateway.problems import OperatorError, Problem
 from gateway.settings.settings import Settings
 
@@ -88,8 +88,8 @@ async def _run(
 
     verdicts: list[Verdict] = []
     for name in names:
-        kept = settings.presets_dir / "cassettes" / f"{name}.json"
-        cassette = _cassette(settings, presets, name, kept)
+        kept = settings.presets_dir / CASSETTES / f"{name}.json"
+        cassette = _cassette(settings, presets, name)
         runner = Runner(settings, name, cassette, model, record)
         mine = [await runner.run(case) for case in cases(presets.trees[name])]
         verdicts += mine
@@ -98,32 +98,15 @@ async def _run(
     return verdicts
 
 
-def _cassette(settings: Settings, presets: "PresetSet", name: str, kept: Path) -> "Cassette":
-    from agent_core.models.replay import Cassette
-    from gateway.redact import Redactor
+def _cassette(settings: Settings, presets: "PresetSet", name: str) -> "Cassette":
+    from gateway.presets.evals import cassette_of
 
-    beside = Path(presets.files.get(name, "")).parent / "cassettes" / f"{name}.json"
-    try:
-        return Cassette.read(beside, kept, clean=Redactor(settings.secrets()).text)
-    except ValueError as e:
-        raise OperatorError([Problem(str(e))]) from e
+    return cassette_of(settings, name, presets.files.get(name, ""))
 
 
 def _row(verdict: "Verdict") -> dict[str, object]:
-    seen = verdict.seen
-    return {
-        "id": f"{verdict.preset}: {verdict.case}",
-        "preset": verdict.preset,
-        "case": verdict.case,
-        "passed": verdict.passed,
-        "model": verdict.model,
-        "status": seen.status if seen else None,
-        "usd": seen.usd if seen else None,
-        "tokens": seen.tokens if seen else None,
-        "seconds": round(seen.seconds, 2) if seen else None,
-        "shortfalls": list(verdict.shortfalls),
-        "answer": seen.text if seen else None,
-    }
+    name = f"{verdict.preset}: {verdict.case}"
+    return {"id": name, "preset": verdict.preset, **verdict.to_json()}
 
 
 def _report(verdicts: "Sequence[Verdict]") -> None:

@@ -10,8 +10,13 @@ if TYPE_CHECKING:
     from swarm_presets.positions import Mapping
 
 
-def plan_rows(settings: Settings, tree: "Mapping") -> tuple[list[dict[str, object]], str]:
-    """A row for each worker and one for the run, and a line about what the numbers rest on."""
+def plan_rows(
+    settings: Settings, tree: "Mapping", model: str = ""
+) -> tuple[list[dict[str, object]], str]:
+    """A row for each worker and one for the run, and a line about what the numbers rest on.
+
+    `model` stands in for every model.
+    """
     from agent_core.models.catalog import window_of
     from gateway.presets.team_house import dollars
     from swarm_presets.compile import compile_team
@@ -19,17 +24,18 @@ def plan_rows(settings: Settings, tree: "Mapping") -> tuple[list[dict[str, objec
 
     default = settings.models.default
 
-    def real(model: str) -> str:
-        return default if model == "auto" else model
+    def real(name: str) -> str:
+        name = model or name
+        return default if name == "auto" else name
 
-    def window(model: str) -> int:
-        own = settings.models.facts().get(real(model), {}).get("context_window")
+    def window(name: str) -> int:
+        own = settings.models.facts().get(real(name), {}).get("context_window")
         return (
-            own if isinstance(own, int) else window_of(real(model).partition("/")[2] or real(model))
+            own if isinstance(own, int) else window_of(real(name).partition("/")[2] or real(name))
         )
 
-    def price(model: str) -> tuple[float, float] | None:
-        return (0.0, 0.0) if real(model) == "demo" else dollars(settings, real(model))
+    def price(name: str) -> tuple[float, float] | None:
+        return (0.0, 0.0) if real(name) == "demo" else dollars(settings, real(name))
 
     made = plan(compile_team(tree), tree, price, window)
     rows = [_row(share) for share in (*made.shares, made.total)]

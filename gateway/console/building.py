@@ -7,6 +7,7 @@ from sqlalchemy import Connection
 
 from gateway.console import live, logins
 from gateway.console.api import Api
+from gateway.console.eval_room import EvalRoom
 from gateway.console.house import House
 from gateway.console.keys import Keyring
 from gateway.console.plan import ACTIONS, VIEWS
@@ -23,6 +24,7 @@ class Building:
     site: Site
     api: Api
     pulse: Pulse
+    evals: EvalRoom
 
 
 def building_of(house: House, token: ConsoleToken) -> Building:
@@ -43,6 +45,10 @@ def building_of(house: House, token: ConsoleToken) -> Building:
 
     pulse = Pulse(partial(live.state, house), still_in)
     views, actions = list(VIEWS), list(ACTIONS)
+    house.evals.changed = pulse.nudge
     return Building(
-        Site(house, doorman, pulse, views, actions), Api(house, doorman, views, actions), pulse
+        Site(house, doorman, pulse, views, actions),
+        Api(house, doorman, views, actions),
+        pulse,
+        house.evals,
     )

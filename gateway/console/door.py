@@ -48,6 +48,7 @@ class ConsoleDoor:
         """End the streams of open pages. May be called twice."""
         self._logs.stop()
         if self._building is not None:
+            await self._building.evals.stop()
             await self._building.pulse.stop()
 
     async def _console(self, request: web.Request) -> web.StreamResponse:
@@ -64,6 +65,7 @@ class ConsoleDoor:
 
     def _build(self) -> "Building":
         from gateway.console.building import building_of
+        from gateway.console.eval_room import EvalRoom
         from gateway.console.house import House
         from gateway.console.preset_desk import PresetDesk
 
@@ -73,6 +75,7 @@ class ConsoleDoor:
             self._logs,
             self._redactor,
             PresetDesk(self._settings, self._core.turns.services.registry),
+            EvalRoom(self._core, self._settings, self._redactor),
             self._began,
         )
         return building_of(house, self._token)

@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from gateway.app import Core
+from gateway.console.eval_room import EvalRoom
 from gateway.console.log_ring import LogRing
 from gateway.console.preset_desk import PresetDesk
 from gateway.redact import Redactor
@@ -21,4 +22,11 @@ class House:
     logs: LogRing
     redactor: Redactor
     presets: PresetDesk
+    evals: EvalRoom
     began: float
+
+    @property
+    def settled(self) -> Settings:
+        """The settings with the default model that was found, where they leave it to the start."""
+        models = self.settings.models.model_copy(update={"default": self.core.models.default})
+        return self.settings.model_copy(update={"models": models})

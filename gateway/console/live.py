@@ -11,6 +11,7 @@ from gateway.outbound import parked
 from gateway.questions.questions import UNDECIDED
 from gateway.storage.tables import Inbox, Outbox, Pairing, Question
 from gateway.storage.tables_console import ConsoleAudit
+from gateway.storage.tables_evals import PresetEval
 from gateway.trading.halt import FILE
 
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
@@ -19,6 +20,7 @@ _TURN = Turn.__table__  # type: ignore[attr-defined]
 _TRACE = Trace.__table__  # type: ignore[attr-defined]
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 _PAIRING = Pairing.__table__  # type: ignore[attr-defined]
+_EVAL = PresetEval.__table__  # type: ignore[attr-defined]
 _AUDIT = ConsoleAudit.__table__  # type: ignore[attr-defined]
 
 
@@ -50,4 +52,7 @@ def _rows(conn: Connection, now: dt.datetime) -> dict[str, object]:
         "turn": one(func.max(_TURN.c.id)),
         "trace": one(func.max(_TRACE.c.id)),
         "audit": one(func.max(_AUDIT.c.id)),
+        "evals": one(func.max(_EVAL.c.id)),
+        "evaluated": one(func.sum(_EVAL.c.done)),
+        "evaluating": one(func.count(_EVAL.c.id), _EVAL.c.status == "running"),
     }

@@ -31,7 +31,13 @@ MENU = (
     ),
     Entry("sessions", "Sessions", "/console/sessions", follows=("inbox", "turn", "trace", "audit")),
     Entry("runs", "Runs", "/console/runs", badge="running", follows=("turn", "trace", "running")),
-    Entry("presets", "Presets", "/console/presets", badge="broken", follows=("broken", "audit")),
+    Entry(
+        "presets",
+        "Presets",
+        "/console/presets",
+        badge="broken",
+        follows=("broken", "audit", "evals", "evaluated", "evaluating"),
+    ),
     Entry(
         "people", "People", "/console/people", badge="pairing", follows=("pairing", "turn", "audit")
     ),

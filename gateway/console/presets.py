@@ -1,6 +1,7 @@
 """The pages of presets: which there are, what one comes to and where each value is written, and the most it may use."""
 
 import asyncio
+import datetime as dt
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -8,6 +9,8 @@ from gateway.cli.preset_plan import plan_rows
 from gateway.console.calls import Call, Nothing, missing
 from gateway.console.house import House
 from gateway.console.preset_desk import SourceFile
+from gateway.presets import eval_runs
+from gateway.presets.eval_runs import EvalRun
 from swarm_presets.explain import Difference, Value, differences, values
 from swarm_presets.loader import PresetSet
 from swarm_presets.parts import leaves
@@ -31,7 +34,10 @@ class Finding:
 
 @dataclass(frozen=True, slots=True)
 class PresetItem:
-    """One preset. `state`: default, ready, abstract (to be extended), broken; `own`: its file is the operator's."""
+    """One preset. `state`: default, ready, abstract (to be extended), broken; `own`: its file is the operator's.
+
+    `cases` were run the last time and `passed` of them passed; `run_at` is None where none were.
+    """
 
     name: str
     state: str
@@ -41,6 +47,9 @@ class PresetItem:
     file: str
     own: bool
     errors: int
+    cases: int
+    passed: int
+    run_at: dt.datetime | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,8 +116,9 @@ class Preset:
 async def read(call: Call[Nothing]) -> Presets:
     """The list."""
     house = call.house
-    presets = await asyncio.to_thread(house.presets.load)
-    made = [_item(house, presets, name) for name in sorted(presets.files)]
+    presets, now = await asyncio.to_thread(house.presets.load), house.core.clock.now()
+    runs = await house.core.db.read(lambda conn: eval_runs.latest(conn, now))
+    made = [_item(house, presets, name, runs.get(name)) for name in sorted(presets.files)]
     return Presets(made, findings(presets.problems))
 
 
@@ -125,7 +135,7 @@ def findings(problems: Sequence[Problem]) -> list[Finding]:
     ]
 
 
-def _item(house: House, presets: PresetSet, name: str) -> PresetItem:
+def _item(house: House, presets: PresetSet, name: str, run: EvalRun | None = None) -> PresetItem:
     team = house.core.turns.teams.find(name) if name in presets.trees else None
     file = presets.files[name]
     own = house.presets.is_own(presets, name)
@@ -139,6 +149,9 @@ def _item(house: House, presets: PresetSet, name: str) -> PresetItem:
         file.rpartition("/")[2],
         own,
         errors,
+        run.cases if run else 0,
+        run.passed if run else 0,
+        run.at if run else None,
     )
 
 
@@ -183,7 +196,7 @@ def _origin(value: Value, source: SourceFile) -> Origin:
 def _plan(house: House, tree: Mapping | None, *, abstract: bool) -> tuple[list[Share], str]:
     if tree is None or abstract:
         return [], ""
-    rows, note = plan_rows(house.settings, tree)
+    rows, note = plan_rows(house.settled, tree)
     keys = ("id", "model", "times", "calls", "input_tokens", "output_tokens", "usd", "time")
     return [Share(*(row[key] for key in keys)) for row in rows], note  # type: ignore[arg-type]
 

@@ -37,6 +37,11 @@ TEXTS: dict[str, str] = {
         "设置的 access 中已指定此人，请在设置中更改角色。"
     ),
     "{id} has the role {role} now.": "{id} 现在的角色是 {role}。",
+    "There is no such model to run the cases with.": "没有可用于运行用例的此模型。",
+    "Cases are being run already: wait for them, or stop them.": "已有用例在运行：请等待或停止。",
+    "The cases are being run: {count}.": "正在运行用例：{count} 个。",
+    "This run is over.": "此次运行已结束。",
+    "The run is stopped.": "运行已停止。",
     "{id} may talk now.": "{id} 现在可以使用了。",
     "{id} is shut out.": "{id} 已被封禁。",
     "{id} is on its own again.": "{id} 已解除关联。",

@@ -1,6 +1,37 @@
 """Chinese of the pages behind the first one: sessions, runs, presets, people, and what runs beside them."""
 
 TEXTS: dict[str, str] = {
+    # cases of presets
+    "Cases": "用例",
+    "Cases of a preset": "预设的用例",
+    "A run of a preset's cases": "预设用例的一次运行",
+    "This preset cannot run, or has no cases under evals.": "此预设无法运行，或 evals 下没有用例。",
+    "Being run": "正在运行",
+    "{done} of {count} cases": "{count} 个用例中已完成 {done} 个",
+    "each case's own model": "各用例自己的模型",
+    "the preset's own models": "预设自己的模型",
+    "recorded answers": "已录制的回答",
+    "Run the cases": "运行用例",
+    "Each runs on a database that is thrown away. Nothing is sent or ordered.": (
+        "每个用例都在一次性数据库上运行，不会发送消息或下单。"
+    ),
+    "What models cost is paid from the installation's budgets.": "模型费用由本装置的预算承担。",
+    "Run {count} cases?": "运行 {count} 个用例？",
+    "Model, and the most that all cases may cost": "模型，以及全部用例的最高费用",
+    "at most {usd}": "最多 {usd}",
+    "price unknown": "价格未知",
+    "Stop": "停止",
+    "Latest results": "最近结果",
+    "{passed} of {count} passed": "{count} 个中 {passed} 个通过",
+    "The preset's file has changed since.": "此后预设文件已更改。",
+    "Case": "用例",
+    "What is said": "提问内容",
+    "Faults": "故障",
+    "Earlier": "更早",
+    "Passed": "通过",
+    "Results": "结果",
+    "passed": "通过",
+    "The answer": "回答",
     # shared
     "Access": "访问",
     "Actions": "操作",

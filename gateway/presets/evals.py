@@ -21,12 +21,13 @@ from agent_core.types import TurnStatus
 from channels.terminal.channel import TerminalChannel
 from gateway.app import Core, build
 from gateway.engine.begin import Begun
-from gateway.model_house import AUTO, DEMO, REPLAY, ModelHouse, UnknownModel
+from gateway.model_house import AUTO, CASSETTES, DEMO, REPLAY, ModelHouse, UnknownModel
 from gateway.presets.eval_faults import Faults
 from gateway.presets.eval_seen import seen, turn_status
 from gateway.problems import OperatorError, Problem
 from gateway.questions.local_decisions import listing
 from gateway.questions.outcome import carry_out
+from gateway.redact import Redactor
 from gateway.settings.settings import Settings
 from swarm_presets.evals import Seen, shortfalls
 from swarm_presets.schema_flow import CasePart
@@ -54,6 +55,21 @@ class Verdict:
         """Whether everything held."""
         return not self.shortfalls
 
+    def to_json(self) -> dict[str, Any]:
+        """As it is printed and kept; what was seen is null where nothing was."""
+        seen = self.seen
+        return {
+            "case": self.case,
+            "passed": self.passed,
+            "model": self.model,
+            "status": seen.status if seen else None,
+            "usd": seen.usd if seen else None,
+            "tokens": seen.tokens if seen else None,
+            "seconds": round(seen.seconds, 2) if seen else None,
+            "shortfalls": list(self.shortfalls),
+            "answer": seen.text if seen else None,
+        }
+
 
 def said(case: CasePart) -> str:
     """What the person writes: the words of the case, and each input as people may write it, `name = value`."""
@@ -63,6 +79,16 @@ def said(case: CasePart) -> str:
         shown = str(given).lower() if isinstance(given, bool) else given
         lines.append(f"{name} = {shown}")
     return "\n".join(lines)
+
+
+def cassette_of(settings: Settings, preset: str, file: str) -> Cassette:
+    """What was recorded for a preset, beside its `file` and in the settings' folder. Raises OperatorError."""
+    name = f"{preset}.json"
+    files = (Path(file).parent / CASSETTES / name, settings.presets_dir / CASSETTES / name)
+    try:
+        return Cassette.read(*files, clean=Redactor(settings.secrets()).text)
+    except ValueError as e:
+        raise OperatorError([Problem(str(e))]) from e
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ import agent_core.storage.tables_prices
 import agent_core.storage.tables_recall  # noqa: F401 - these fill the metadata
 import gateway.storage.tables
 import gateway.storage.tables_console
+import gateway.storage.tables_evals
 import gateway.storage.tables_tasks
 import gateway.storage.tables_web  # noqa: F401
 from gateway.storage.db import Database, DatabaseError, connect
@@ -31,9 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SCHEMA_LOCK = 0x53777363  # "Swsc", an arbitrary key of ours
-HEAD = "0016"
+HEAD = "0017"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = tuple(f"{number:04}" for number in range(1, 17))
+KNOWN = tuple(f"{number:04}" for number in range(1, 18))
 FLOOR = "0014"  # of a schema that is created: the oldest code that may run on it
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 

@@ -50,7 +50,8 @@ function busy(content) {
   if (document.querySelector("dialog[open]")) return true;
   const held = content.contains(document.activeElement) && document.activeElement.matches("input, textarea, select");
   const written = [...content.querySelectorAll("input:not([type=hidden]), textarea")].some((f) => f.value !== f.defaultValue);
-  return held || written || String(getSelection()).length > 0;
+  const chosen = [...content.querySelectorAll("select")].some((f) => f.selectedIndex !== Math.max(0, [...f.options].findIndex((o) => o.defaultSelected)));
+  return held || written || chosen || String(getSelection()).length > 0;
 }
 
 async function refresh() {
