@@ -107,6 +107,7 @@ def _supervisor(part: SupervisorPart, models: Aliases, tree: Mapping) -> Agent:
         role=part.role or "Supervisor",
         prompt=_prompt(tree, "supervisor") or prompts.shipped(prompts.SUPERVISOR),
         tools=_names(part.tools),
+        on_demand=tuple(part.tools_on_demand or ()),
         model=models.name(part.model),
         effort=models.effort(part.model),
         limits=_limits(limits, SUPERVISOR_LIMITS, SUPERVISOR_LIMITS.time),

@@ -20,7 +20,13 @@ _OF_A_WORKER = ("supervisor", "defaults", "agents.*")
 _TOOLS = (
     *(f"{w}.{k}" for w in _OF_A_WORKER for k in ("tools", "tools.add", "output.attach")),
     *(f"{w}.policy.*.fallback_tools" for w in _OF_A_WORKER),
-    *("approvals.*.tool", "require.rules.*.tool", "routes.*.tools", "evals.*.inject.*.tool"),
+    *(
+        "supervisor.tools_on_demand",
+        "approvals.*.tool",
+        "require.rules.*.tool",
+        "routes.*.tools",
+        "evals.*.inject.*.tool",
+    ),
     *("evals.*.expect.tools", "evals.*.expect.not_tools"),
 )
 _AGENTS = (

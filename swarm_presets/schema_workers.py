@@ -141,12 +141,17 @@ class PoliciesPart(Part):
 
 
 class SupervisorPart(Part):
-    """The agent that speaks with the person and delegates."""
+    """The agent that speaks with the person and delegates.
+
+    `tools_on_demand`: those of its tools that a chat is shown when it comes to such work, which saves tokens before;
+    names that are none of its tools have no effect, so that a child may remove tools alone.
+    """
 
     role: Line | None = None
     prompt: Prompt | None = None
     model: ModelName | None = None
     tools: Tools | None = None
+    tools_on_demand: list[ToolName] | None = None
     limits: LimitsPart | None = None
     memory: MemoryPart | None = None
     grounding: GroundingPart | None = None

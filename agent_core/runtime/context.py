@@ -18,6 +18,7 @@ from agent_core.events import Compacted, ContextOverflow
 from agent_core.models.tokens import calibration, window_for
 from agent_core.ports import ModelRequest
 from agent_core.runtime import paying, trace
+from agent_core.runtime.on_demand import is_open, shown
 from agent_core.runtime.run import Run
 from agent_core.runtime.skills import offered, prompted
 from agent_core.runtime.workspace import kept
@@ -56,6 +57,8 @@ async def _look(run: Run) -> View:
     rows, checkpoints = await run.journal.rows(), await run.journal.checkpoints()
     if run.offered is None:
         run.offered = offered(rows)
+    if run.waiting and is_open(rows, checkpoints):
+        run.waiting, run.prefix = (), None
     view = run.view
     if view is None or len(view.rows) > len(rows):
         view = View.of(rows, checkpoints)
@@ -68,7 +71,8 @@ async def _look(run: Run) -> View:
 def _frame(run: Run) -> Frame:
     info = run.model.info
     if run.prefix is None:
-        run.prefix = Prefix(prompted(run), tuple(spec.schema for spec in run.tools.values()))
+        schemas = tuple(spec.schema for spec in shown(run.tools, run.waiting))
+        run.prefix = Prefix(prompted(run), schemas)
     tokens = min(run.agent.limits.output_tokens, info.max_output_tokens)
     return Frame(run.prefix, info, tokens, run.agent.effort)
 

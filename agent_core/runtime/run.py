@@ -72,7 +72,8 @@ class Run:
     model answered (paying.py). `plan` are the inputs and the fixed steps of a supervisor's run (planned.py).
     `stage` ends attempts of delegations as a test wants (rehearsal.py). `tasks` takes background tools; without it they
     run within the turn (background.py). `offered` are the skills that the session's prompt names (skills.py), None
-    before its rows were read; sub-agents have those of the whole turn.
+    before its rows were read; sub-agents have those of the whole turn. `waiting` are the tools that are not shown yet
+    (on_demand.py).
     """
 
     agent: Agent
@@ -104,6 +105,7 @@ class Run:
     stage: Stage | None = None
     tasks: Tasks | None = None
     offered: tuple[tuple[str, str], ...] | None = None
+    waiting: tuple[str, ...] = ()
 
     def left(self) -> float:
         """Seconds until the deadline; inf without one."""

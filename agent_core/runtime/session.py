@@ -26,6 +26,7 @@ from agent_core.runtime.flow import PLAN
 from agent_core.runtime.internal import put_away
 from agent_core.runtime.loop import run_agent, usage_meta, used
 from agent_core.runtime.notices import code_of, compacted, notice, shortened
+from agent_core.runtime.on_demand import held_back, load_tools
 from agent_core.runtime.outcome import unanswered
 from agent_core.runtime.output import instructed
 from agent_core.runtime.rehearsal import Stage
@@ -34,7 +35,7 @@ from agent_core.runtime.run import Ended, Person, Run
 from agent_core.runtime.team import Team
 from agent_core.runtime.watchdog import watched
 from agent_core.tasks import Tasks
-from agent_core.tools.registry import Registry
+from agent_core.tools.registry import LOAD_TOOLS, Registry
 from agent_core.tools.spec import ToolSpec
 from agent_core.types import (
     ArtifactRef,
@@ -117,6 +118,9 @@ class Turn:
         direct = whitelist(self._services.registry, agent.tools, [])
         # A plan delegates by itself; its calls stay in the transcript, which some providers take only beside tools.
         hidden = bool(team.flow and direct)
+        run.waiting = held_back(agent, direct)
+        if run.waiting:
+            direct[LOAD_TOOLS] = load_tools(direct[name] for name in run.waiting)
         run.tools = direct | ({} if hidden else {t.name: t for t in delegate_tools(desks)})
         return run
 

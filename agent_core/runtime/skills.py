@@ -18,7 +18,7 @@ _KEYS = ("name", "description", "title", "argument", "tools")
 
 _REMINDER = (
     "Skills are instructions for frequent jobs. Where a request fits one, first call {tool} with its name and the "
-    "person's words, and follow what it returns. A skill gives no tools and no permissions."
+    "person's words, and follow what it returns."
 )
 _CALLED = (
     "The person calls the skill `{name}` by its command. Carry these instructions out now, with the tools that you "

@@ -134,7 +134,8 @@ class Agent:
     `reads` bounds the tokens of each request of the supervisor, below its model's window; `writes` the characters of
     its answer that a person is shown. None: no bound of the preset. `memory` is what is remembered that it may read
     and write; a sub-agent speaks with nobody, so that it notes nothing of a person. `skills` are those that it may use
-    (None: all); they give it no tools.
+    (None: all); they give it no tools. `on_demand` are the tools of the supervisor that a session is shown when it
+    needs them (on_demand.py).
     """
 
     id: str
@@ -159,6 +160,7 @@ class Agent:
     writes: int | None = None
     memory: MemoryRules = field(default_factory=MemoryRules)
     skills: tuple[str, ...] | None = None
+    on_demand: tuple[str, ...] = ()
 
     def display(self, language: str) -> str:
         """The agent's name for people: its role where it has none in this language."""

@@ -58,9 +58,9 @@ def analysis_tools(sources: Sources) -> list[ToolSpec]:
         resistance, volume, Wyckoff phase (a heuristic: say so). Without dates: the last 12 months.
 
         Args:
-            symbol: Code or name, also Chinese.
-            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
-            end: Last day, likewise.
+            symbol: Code or name.
+            start: YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Likewise.
         """
         found = await series.load(sources, ctx, symbol, start, end)
         result = await asyncio.to_thread(analyze, found.window, found.history)

@@ -37,7 +37,7 @@ def ask_tools() -> list[ToolSpec]:
     ) -> ToolOutput:
         """Ask the person one question and wait for the answer.
 
-        Use it for a choice that only the person can make. It gives no consent: tools that need a yes ask by themselves.
+        For a choice that only they can make. It gives no consent: tools that need a yes ask by themselves.
 
         Args:
             options: Buttons to choose from; none: own words.

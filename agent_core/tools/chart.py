@@ -50,8 +50,8 @@ def chart_tools(sources: Sources, rates: Rates | None = None) -> list[ToolSpec]:
 
         Args:
             symbol: Code or name.
-            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
-            end: Last day, likewise.
+            start: YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Likewise.
             kind: Which indicators to add below; full has both.
             overlays: Up to 4 of sma, ema, boll, donchian, vwap, with a period: ema20.
             compare: Up to 5 further symbols: draws changes in percent instead.

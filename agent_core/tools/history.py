@@ -81,7 +81,7 @@ def history_tools(history: History | None = None) -> list[ToolSpec]:
     ) -> ToolOutput:
         """Search this person's own past conversations, in English or Chinese.
 
-        Use it when the person refers to something said before that is not in view (上次). Prices in it are old.
+        For what was said before and is not in view (上次). Prices in it are old.
 
         Args:
             source: archive: what was condensed; chats: the rest.

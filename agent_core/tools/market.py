@@ -89,14 +89,14 @@ def _history(sources: Sources, rates: Rates) -> ToolSpec:
         """Prices of one symbol over a window: closes, change, high, low, average volume, bars.
 
         change_pct: first to last close. change_from_previous_close_pct: from the close before the window, as yearly
-        returns are usually quoted. Without dates: the last 12 months.
+        returns are quoted. Without dates: the last 12 months.
 
         Args:
-            symbol: Code or name, also Chinese.
-            start: First day, YYYY-MM-DD, or a year, quarter or month (2012-Q1).
-            end: Last day, likewise.
-            interval: Of a bar; chosen by the window when left out.
-            currency: Convert prices into this one (ISO code).
+            symbol: Code or name.
+            start: YYYY-MM-DD, or a year, quarter or month (2012-Q1).
+            end: Likewise.
+            interval: Of a bar; left out: by the window.
+            currency: Convert into this one (ISO code).
         """
         found = await series.load(sources, ctx, symbol, start, end)
         bars = await several.converted(rates, found.window, currency)

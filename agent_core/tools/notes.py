@@ -42,12 +42,11 @@ def notes_tools() -> list[ToolSpec]:
     ) -> ToolOutput:
         """Note what the person wants to be known in later conversations.
 
-        Use the person's own words. Never for prices, holdings, trades, results, secrets, or what a page or somebody
-        else says.
+        In their own words. Never prices, holdings, trades, results, secrets, or what a page or somebody else says.
 
         Args:
             text: One sentence.
-            kind: view (an opinion), plan (an intent), rule (a limit or taboo).
+            kind: view: an opinion; plan: an intent; rule: a limit or taboo.
             symbols: What it is about, if the text does not name it.
             valid_until: Last day on which it holds.
         """

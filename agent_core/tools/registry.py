@@ -12,6 +12,7 @@ log = logging.getLogger(__name__)
 
 ALIASES = {"execute_skill": "load_skill"}  # C-33
 RESERVED = "delegate_to_"  # names of delegations, which each run makes for its own team
+LOAD_TOOLS = "load_tools"  # likewise made for each agent of which tools wait (runtime/on_demand.py)
 _NAME = re.compile(r"[a-zA-Z][a-zA-Z0-9_-]{0,63}")  # what every provider takes
 PINNED = 4_096  # sessions that keep the tools they began with, the latest ones
 
@@ -31,7 +32,7 @@ class Registry:
 
     def add(self, spec: ToolSpec) -> None:
         """Add one tool. Raises ValueError when its name is taken or is none."""
-        if not _NAME.fullmatch(spec.name) or spec.name.startswith(RESERVED):
+        if not _NAME.fullmatch(spec.name) or spec.name.startswith((RESERVED, LOAD_TOOLS)):
             raise ValueError(f"{spec.name!r} is no name for a tool")
         if spec.name in self._tools or spec.name in ALIASES:
             raise ValueError(f"two tools are named {spec.name!r}")

@@ -60,20 +60,29 @@ def arguments_of(
 def _clean(schema: dict[str, Any], *, nulls: bool = False) -> dict[str, Any]:
     """Without what costs tokens and says nothing, since every call is checked.
 
-    That is: pydantic's titles, whether further fields are allowed, the null of a parameter that may be left out, and
-    defaults that are empty, 0 or false. `nulls`: an answer may say null, and does.
+    That is: pydantic's titles, whether further fields are allowed, the null of a parameter that may be left out,
+    defaults that are empty, 0 or false, and least values of 0 and 1. `nulls`: an answer may say null, and does.
     """
-    if isinstance(schema.get("title"), str):
-        schema = {k: v for k, v in schema.items() if k != "title"}
-    if isinstance(schema.get("additionalProperties"), bool):
-        schema = {k: v for k, v in schema.items() if k != "additionalProperties"}
     if schema.get("default", "") is None and not nulls:
         kinds = [kind for kind in schema.get("anyOf", ()) if kind != {"type": "null"}]
         if len(kinds) == 1:
             schema = {**kinds[0], **{k: v for k, v in schema.items() if k != "anyOf"}}
-    if not schema.get("default", True):
-        schema = {k: v for k, v in schema.items() if k != "default"}
-    return {k: _clean_value(k, v, nulls) for k, v in schema.items()}
+    return {k: _clean_value(k, v, nulls) for k, v in schema.items() if not _idle(k, v)}
+
+
+def _idle(key: str, value: Any) -> bool:
+    """Whether a schema says nothing by this."""
+    match key:
+        case "title":
+            return isinstance(value, str)
+        case "additionalProperties":
+            return isinstance(value, bool)
+        case "default":
+            return not value
+        case "minLength" | "minItems" | "minimum" | "exclusiveMinimum":
+            return value in (0, 1)
+        case _:
+            return False
 
 
 def _clean_value(key: str, value: Any, nulls: bool) -> Any:
