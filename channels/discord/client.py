@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Any, Literal, Protocol, cast
 
 import discord
@@ -16,6 +17,7 @@ from channels.pulse import Pulse
 log = logging.getLogger(__name__)
 
 LONGEST_BACKOFF = 30.0
+VITAL = ("READY", "RESUMED")  # a connection without them is none
 # The library warns at each start that what it needs for voice is not installed.
 discord.VoiceClient.warn_nacl = discord.VoiceClient.warn_dave = False
 
@@ -55,6 +57,18 @@ class Listener(Protocol):
     async def interaction(self, interaction: discord.Interaction) -> None:
         """Somebody used a command, a button, a menu or a dialog."""
         ...
+
+
+def _skipping(event: str, parse: Callable[[Any], None]) -> Callable[[Any], None]:
+    """The library's reading of an event, without its end: one that it cannot read would cost the whole connection."""
+
+    def read(data: Any) -> None:
+        try:
+            parse(data)
+        except Exception as e:  # noqa: BLE001 - whatever the library cannot make of it, the next event comes
+            log.error("discord_event_skipped", extra={"event": event, "reason": repr(e)[:200]})  # noqa: TRY400
+
+    return read
 
 
 class Backoff(ExponentialBackoff[Literal[False]]):
@@ -98,7 +112,11 @@ class Bot(discord.Client):
     def _get_state(self, **options: Any) -> Any:
         # The state holds the client it is given, so ours must be there before it is made.
         self.http = Http(self.http.loop, self._swarm_config)
-        return super()._get_state(**options)
+        state = super()._get_state(**options)
+        for event, parse in state.parsers.items():
+            if event not in VITAL:
+                state.parsers[event] = _skipping(event, parse)
+        return state
 
     def _schedule_event(self, *args: Any, **kwargs: Any) -> asyncio.Task[Any]:
         # The library does not keep these tasks, so nothing would end them with the connection.

@@ -47,6 +47,13 @@ class Said:
     files: tuple[Attachment, ...]
 
 
+def ident(value: object) -> str:
+    """An id of Slack's. Raises TypeError for what is none: `null` would make one person of many."""
+    if not isinstance(value, str) or not value:
+        raise TypeError("this is no id")
+    return value
+
+
 def is_private(channel: str, kind: object = None) -> bool:
     """A direct message between two: by channel_type, else by the id."""
     return kind == "im" if kind else channel.startswith("D")
@@ -59,7 +66,7 @@ def said(event: Json, team: str, me: Me) -> Said | None:
     user = event.get("user")
     if not user or event.get("bot_id") or user in {me.user, "USLACKBOT"}:
         return None
-    channel, ts, thread = str(event["channel"]), str(event["ts"]), event.get("thread_ts")
+    channel, ts, thread = ident(event["channel"]), ident(event["ts"]), event.get("thread_ts")
     private = is_private(channel, event.get("channel_type"))
     fresh = thread is None or thread == ts
     # In a channel a message opens a thread of its own; a DM is one place, but for its threads.
@@ -70,7 +77,7 @@ def said(event: Json, team: str, me: Me) -> Said | None:
         address=me.address(channel, place),
         key=f"m:{channel}:{ts}",
         team=str(event.get("user_team") or event.get("team") or team),
-        user=str(user),
+        user=ident(user),
         words=read(str(event.get("text") or ""), me.user),
         at=dt.datetime.fromtimestamp(float(ts), dt.UTC),
         ts=ts,

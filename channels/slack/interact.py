@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from typing import Any
 
-from channels.slack.events import Me, is_private
+from channels.slack.events import Me, ident, is_private
 from channels.slack.forms import CALLBACK, form_of, submitted
 from channels.slack.words import read
 from channels.types import Address, Form
@@ -88,7 +88,11 @@ def interaction(payload: Json, me: Me) -> Press | Submission | Shortcut | None:
 def _who(payload: Json) -> Who:
     user = payload["user"]
     team = user.get("team_id") or (payload.get("team") or {}).get("id") or ""
-    return Who(str(user["id"]), str(team), str(user.get("name") or user.get("username") or ""))
+    return Who(
+        ident(user["id"]),
+        ident(team) if team else "",
+        str(user.get("name") or user.get("username") or ""),
+    )
 
 
 def _press(payload: Json, me: Me) -> Press | None:
@@ -102,7 +106,7 @@ def _press(payload: Json, me: Me) -> Press | None:
     if channel:
         thread = container.get("thread_ts") or (payload.get("message") or {}).get("thread_ts")
         address = me.address(channel, thread or (None if is_private(channel) else message))
-    return Press(_who(payload), address, data, form, message, str(payload["trigger_id"]))
+    return Press(_who(payload), address, data, form, message, ident(payload["trigger_id"]))
 
 
 def _pressed(action: Json) -> tuple[str | None, Form | None]:
@@ -122,7 +126,7 @@ def _submission(payload: Json, me: Me) -> Submission | None:
     (chat, thread, message, private, data), fields = submitted(view)
     address = me.address(str(chat), thread)
     return Submission(
-        _who(payload), address, bool(private), str(data), fields, message, str(view["id"])
+        _who(payload), address, bool(private), str(data), fields, message, ident(view["id"])
     )
 
 
@@ -139,7 +143,7 @@ def _shortcut(payload: Json, me: Me) -> Shortcut | None:
         thread = message.get("thread_ts") or payload["message_ts"]
         in_dm = is_private(channel) and not message.get("thread_ts")
         address = me.address(channel, None if in_dm else str(thread))
-    return Shortcut(_who(payload), address, text, str(payload["trigger_id"])) if text else None
+    return Shortcut(_who(payload), address, text, ident(payload["trigger_id"])) if text else None
 
 
 def command_text(source: str, names: frozenset[str]) -> str:

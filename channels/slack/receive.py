@@ -17,7 +17,7 @@ from channels.errors import ChannelError
 from channels.slack.assistant import Assistants
 from channels.slack.calls import Calls
 from channels.slack.config import SlackConfig
-from channels.slack.events import Me, Said, is_private, said
+from channels.slack.events import Me, Said, ident, is_private, said
 from channels.slack.forms import modal
 from channels.slack.interact import (
     COMMANDS,
@@ -38,7 +38,7 @@ Json = dict[str, Any]
 Knows = Callable[[Address], Awaitable[bool]]
 Spawn = Callable[[Coroutine[Any, Any, None]], object]
 
-UNUSABLE = (KeyError, IndexError, TypeError, ValueError, AttributeError)
+UNUSABLE = (LookupError, TypeError, ValueError, AttributeError, ArithmeticError, RecursionError)
 MANY = 5000
 RECEIPT = 150
 
@@ -116,7 +116,7 @@ class Receiver:
             thread = event["assistant_thread"] if kind == "assistant_thread_started" else None
             opened = (thread["channel_id"], thread["thread_ts"]) if thread else None
             home = kind == "app_home_opened" and event.get("tab") == "home"
-            visitor = (str(event["user"]), str(event["channel"])) if home else None
+            visitor = (ident(event["user"]), ident(event["channel"])) if home else None
             key = f"h:{event.get('user')}:{event.get('event_ts')}"
         except UNUSABLE:
             _unusable("event", payload)
@@ -179,8 +179,8 @@ class Receiver:
 
     async def _command(self, payload: Json) -> Json | None:
         try:
-            channel, user = str(payload["channel_id"]), str(payload["user_id"])
-            team, trigger = str(payload["team_id"]), str(payload["trigger_id"])
+            channel, user = ident(payload["channel_id"]), ident(payload["user_id"])
+            team, trigger = str(payload["team_id"] or ""), ident(payload["trigger_id"])
             source = str(payload.get("text") or "")
         except UNUSABLE:
             _unusable("slash command", payload)

@@ -5,6 +5,7 @@ Unsigned, stale, malformed or oversized bodies get a 4xx and a log line; authent
 
 import json
 import logging
+import re
 import time
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Any
@@ -22,6 +23,7 @@ Take = Callable[[str, Json], Awaitable[Json | None]]
 
 ENDS = {"events": "events_api", "commands": "slash_commands", "interactive": "interactive"}
 MAX_BODY = 2 * 2**20
+_STAMP = re.compile(r"[0-9]{1,15}")
 
 
 class Unfit(Exception):
@@ -88,13 +90,13 @@ class Webhooks:
         self._verify(request, body)
         try:
             return _payload(kind, body.decode())
-        except (ValueError, KeyError, TypeError) as e:
+        except (ValueError, KeyError, TypeError, RecursionError) as e:
             raise Unfit(400, "this body is not one of Slack's") from e
 
     def _verify(self, request: web.Request, body: bytes) -> None:
         stamp = request.headers.get("X-Slack-Request-Timestamp", "")
         signature = request.headers.get("X-Slack-Signature", "")
-        if not stamp.isdecimal() or not signature.isascii():
+        if not _STAMP.fullmatch(stamp) or not signature.isascii():
             raise Unfit(401, "the request is not signed")
         if abs(self._now() - int(stamp)) > self._age:
             raise Unfit(401, "the request is stale")

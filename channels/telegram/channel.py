@@ -23,7 +23,7 @@ from channels.telegram.reactions import EMOJI
 from channels.telegram.send import Sender, place_of
 from channels.telegram.stream import DraftStream, EditStream
 from channels.telegram.transport import Transport
-from channels.telegram.updates import Me, quoted, to_inbound
+from channels.telegram.updates import Me, quoted, shown, to_inbound
 from channels.telegram.webhook import Webhook
 from channels.types import Address, Attachment, Inbound, Outbound
 
@@ -194,8 +194,9 @@ class TelegramChannel:
     def _read(self, update: Update, me: Me) -> Inbound | None:
         try:
             return to_inbound(update, me, self._config.mention_at)
-        except Exception:  # one strange update must not stop all that come after it
-            log.exception("update %s cannot be understood and is skipped", update.update_id)
+        except Exception as e:  # noqa: BLE001 - one strange update must not stop all that come after it
+            said = "update %s cannot be understood and is skipped: %s"
+            log.error(said, update.update_id, shown(e))  # noqa: TRY400 - no traceback of it
             return None
 
     def _listen(self, update: Update, inbound: Inbound) -> None:

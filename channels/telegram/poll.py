@@ -13,7 +13,7 @@ from channels.errors import BadCredentials
 from channels.pulse import Pulse
 from channels.telegram.config import TelegramConfig
 from channels.telegram.transport import FloodError
-from channels.telegram.updates import chat_of
+from channels.telegram.updates import UNREADABLE, chat_of, shown
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +77,7 @@ class Poller:
         except TelegramError as e:
             await self._recover(e)
             return None
-        except (TypeError, ValueError, KeyError):
+        except UNREADABLE:
             updates = self._readable()
         self._confirmed = offset
         self._wait = FIRST_WAIT
@@ -110,8 +110,9 @@ class Poller:
         for body in json.loads(self._raw())["result"]:
             try:
                 found.append(Update.de_json(body, self._bot))
-            except (TypeError, ValueError, KeyError):
-                log.exception("update %s cannot be read and is skipped", body["update_id"])
+            except UNREADABLE as e:
+                said = "update %s cannot be read and is skipped: %s"
+                log.error(said, body["update_id"], shown(e))  # noqa: TRY400 - no traceback of it
                 found.append(Update(body["update_id"]))
         return tuple(found)
 
@@ -147,7 +148,7 @@ class Poller:
         """Confirm what is durable, so that it does not come again at the next start."""
         if self._offset is None or self._offset == self._confirmed:
             return
-        with contextlib.suppress(TelegramError, TimeoutError, TypeError, ValueError, KeyError):
+        with contextlib.suppress(TelegramError, TimeoutError, *UNREADABLE):
             async with asyncio.timeout(FAREWELL):
                 await self._bot.get_updates(
                     offset=self._offset, timeout=0, limit=1, allowed_updates=ALLOWED

@@ -10,6 +10,15 @@ from channels.mention import Mention
 from channels.types import Address, Attachment, Author, Inbound, Kind
 
 Policy = Callable[[Address], Mention]
+# What reading a body raises that is none of Telegram's: a time that no calendar has is an ArithmeticError.
+UNREADABLE = (
+    TypeError,
+    ValueError,
+    LookupError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,19 +34,40 @@ class Me:
         return mention.lstrip("@").lower() == self.username.lower()
 
 
+def shown(e: Exception) -> str:
+    """An error of reading, for the log: it may quote what a person wrote, and be as long."""
+    return f"{type(e).__name__}: {e}"[:120]
+
+
 def to_inbound(update: Update, me: Me, policy: Policy) -> Inbound | None:
     """The message or button press of a person; edits, posts, other bots and commands to other bots are None."""
+    found = None
     if update.callback_query is not None:
-        return _press(update.callback_query, me)
-    if update.message is not None:
-        return _message(update.message, me, policy)
-    return None
+        found = _press(update.callback_query, me)
+    elif update.message is not None:
+        found = _message(update.message, me, policy)
+    return None if found is None else _sound(found)
+
+
+def _sound(inbound: Inbound) -> Inbound:
+    """The library takes what stands in a body as it is. Raises TypeError for a text that is none."""
+    author, files = inbound.author, inbound.attachments
+    texts = [inbound.text, author.name, author.language, inbound.callback, inbound.album]
+    texts += [text for file in files for text in (file.name, file.media_type, file.ref)]
+    if not isinstance(inbound.at, dt.datetime):
+        raise TypeError("the time is none")
+    sizes = [file.size for file in files]
+    if not all(text is None or isinstance(text, str) for text in texts):
+        raise TypeError("a text is none")
+    if not all(size is None or isinstance(size, int) for size in sizes):
+        raise TypeError("the size of a file is none")
+    return inbound
 
 
 def chat_of(update: Update) -> int:
     """The chat an update belongs to, for its order; 0 when it has none."""
     chat = update.effective_chat
-    return chat.id if chat is not None else 0
+    return chat.id if chat is not None and isinstance(chat.id, int) else 0
 
 
 def _press(query: CallbackQuery, me: Me) -> Inbound | None:
@@ -117,6 +147,8 @@ def _thread(message: Message) -> str | None:
 
 
 def _author(user: User) -> Author:
+    if not isinstance(user.id, int):
+        raise TypeError("the id of a person is a number")
     return Author(str(user.id), user.full_name, user.language_code)
 
 

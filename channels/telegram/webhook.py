@@ -20,7 +20,7 @@ from channels.errors import BadCredentials
 from channels.pulse import Pulse
 from channels.telegram.config import TelegramConfig
 from channels.telegram.poll import ALLOWED, FACTOR, FIRST_WAIT, LONGEST_WAIT
-from channels.telegram.updates import chat_of
+from channels.telegram.updates import UNREADABLE, chat_of, shown
 
 log = logging.getLogger(__name__)
 
@@ -110,9 +110,9 @@ class Webhook:
             return web.Response(status=400, text="this is not an update")
         try:
             update = Update.de_json(data, self._bot)
-        except (TypeError, ValueError, KeyError, AttributeError):
+        except UNREADABLE as e:
             # Anything but 200 brings it back for ever.
-            log.exception("update %s cannot be read and is skipped", data["update_id"])
+            log.error("update %s cannot be read and is skipped: %s", data["update_id"], shown(e))  # noqa: TRY400
             return web.Response()
         return await self._store(update, self._handle)
 

@@ -1,7 +1,6 @@
 """What the page sends: fields of JSON objects, and the bytes of files. What does not fit is a RequestError."""
 
 import asyncio
-import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -33,7 +32,7 @@ async def fields_of(request: web.Request) -> dict[str, Any]:
         body = await request.json()
     except web.HTTPRequestEntityTooLarge:
         raise RequestError(413, "too_long", "The message is too long: send it in parts.") from None
-    except (json.JSONDecodeError, UnicodeDecodeError):
+    except (ValueError, RecursionError, LookupError):  # no JSON, too deep, an unknown charset
         body = None
     if request.content_type != "application/json" or not isinstance(body, dict):
         raise RequestError(400, "bad_request", "The body must be a JSON object.")

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from aiohttp import web
 
 from agent_core.errors import SwarmgateError
-from gateway.http.broken import answers_when_broken, note_start
+from gateway.http.broken import answers_when_broken, note_start, wire_log
 from gateway.http.guard import add_headers, host_origin_guard
 
 MAX_BODY = 1024 * 1024  # bytes of a request
@@ -59,7 +59,9 @@ class HttpServer:
         )
         app.on_response_prepare.extend((add_headers, note_start))
         app.add_routes(routes)
-        self._runner = web.AppRunner(app, access_log=None, shutdown_timeout=STOP_SECONDS)
+        self._runner = web.AppRunner(
+            app, access_log=None, logger=wire_log, shutdown_timeout=STOP_SECONDS
+        )
 
     @property
     def url(self) -> str:

@@ -128,7 +128,7 @@ class CookieSessions:
             return None
         person, expires, nonce, signature = parts
         signed = f"{person}.{expires}.{nonce}"
-        if not hmac.compare_digest(self._sign(signed).encode(), signature.encode()):
+        if not hmac.compare_digest(self._sign(signed).encode(), signature.encode(errors="replace")):
             return None
         until = dt.datetime.fromtimestamp(int(expires), dt.UTC)
         if until <= self._clock.now():
@@ -164,4 +164,4 @@ class CookieSessions:
         )
 
     def _sign(self, text: str) -> str:
-        return _b64(hmac.new(self._secret, text.encode(), hashlib.sha256).digest())
+        return _b64(hmac.new(self._secret, text.encode(errors="replace"), hashlib.sha256).digest())

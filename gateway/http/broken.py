@@ -9,6 +9,7 @@ import secrets
 from collections.abc import Awaitable, Callable
 
 from aiohttp import web
+from aiohttp.http_exceptions import HttpProcessingError
 from aiohttp.typedefs import Middleware
 
 from gateway.engine.fence import AWAY
@@ -26,6 +27,23 @@ AWAY_SAID = {
     "en": "The database does not answer: ask again in a moment. The log says more under {id}.",
     "zh": "数据库无响应，请稍后再试。日志中可按 {id} 查到详情。",
 }
+
+
+class NotHttp(logging.Filter):
+    """Makes one line of what strangers send that is no HTTP, where the server would log a traceback for each."""
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        """Change the record; it is always logged."""
+        error = record.exc_info[1] if record.exc_info else None
+        if isinstance(error, HttpProcessingError):
+            record.levelno, record.levelname = logging.INFO, "INFO"
+            record.msg, record.args, record.exc_info = "request_unreadable", (), None
+            record.reason = type(error).__name__
+        return True
+
+
+wire_log = logging.getLogger("gateway.http.wire")  # the server's own
+wire_log.addFilter(NotHttp())
 
 Handler = Callable[[web.Request], Awaitable[web.StreamResponse]]
 

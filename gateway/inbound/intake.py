@@ -25,6 +25,7 @@ from gateway.engine.base import Engine
 from gateway.inbound import albums, conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.router import Route, route
+from gateway.inbound.storable import storable
 from gateway.log_context import bound
 from gateway.metrics.observer import Accepted, Observers
 from gateway.outbound import outbox
@@ -115,7 +116,7 @@ class Intake:
         if inbound.kind in OURS:
             log.warning("message_refused", extra={"kind": inbound.kind, "key": inbound.key})
             return
-        inbound = clean_inbound(self._redactor, inbound)
+        inbound = clean_inbound(self._redactor, storable(inbound))
         if inbound.kind is Kind.HOME:
             await self._show_home(inbound)
             return

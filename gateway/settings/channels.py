@@ -172,5 +172,5 @@ class Channels(Section):
         if not isinstance(data, dict):
             return data
         others = set(registry.names()) & data.keys() - cls.model_fields.keys()
-        foreign = {name: dict(data[name] or {}) for name in others}
+        foreign = {name: data[name] or {} for name in others}
         return {k: v for k, v in data.items() if k not in others} | {"foreign": foreign}

@@ -61,7 +61,8 @@ class Models(Section):
             return data
         entries: dict[str, object] = dict(data.get("providers", {}))
         single = (str(data.get(key) or "") for key in ("default", "transcriber"))
-        named = (*single, *map(str, data.get("fallback") or ()))
+        listed = data.get("fallback")  # of any shape still: it is judged after this
+        named = (*single, *map(str, listed if isinstance(listed, list | tuple) else ()))
         for name in (*_ALWAYS, *(model.partition("/")[0] for model in named)):
             if name in PROVIDERS:
                 entries.setdefault(name, {})

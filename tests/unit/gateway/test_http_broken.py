@@ -78,7 +78,7 @@ async def test_a_person_is_told_in_a_sentence_of_their_language() -> None:
 async def test_an_answer_that_breaks_half_way_is_cut_off_and_not_glued_to_another(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    caplog.set_level(logging.CRITICAL, "aiohttp.server")
+    caplog.set_level(logging.CRITICAL, "gateway.http.wire")
     async with serving() as client, client.get("/half") as response:
         with pytest.raises(aiohttp.ClientError):
             await response.read()
@@ -96,6 +96,16 @@ async def test_what_the_server_itself_refuses_has_the_same_shape_for_programs() 
             assert response.headers["Allow"]
         async with client.get("/nothing") as response:
             assert (response.status, response.content_type) == (404, "text/plain")
+
+
+async def test_what_is_no_http_is_one_line_of_the_log_and_no_alarm(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.INFO)
+    async with serving() as client, client.get(f"/page?{'x' * 9_000}") as response:
+        assert response.status == 400
+    (line,) = [r for r in caplog.records if r.message == "request_unreadable"]
+    assert (line.levelno, line.exc_info) == (logging.INFO, None)
 
 
 def _trace_that_nobody_can_read(conn: Connection) -> None:
