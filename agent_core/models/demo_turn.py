@@ -16,6 +16,8 @@ DELEGATE = "delegate_to_"
 MAX_TEXTS = 12  # texts looked back for the symbol that a follow-up means
 # Where a text block is not (only) the person's words: notes of the runtime, background, recalled memories.
 TAGGED = re.compile(r"<([a-z][a-z_-]*)>.*?</\1>|\[上下文信息\].*?\[/上下文信息\]", re.DOTALL)
+# Names, types and sizes of files that came along, which may look like words: `chart.png (image/png, 0.1 MB)`.
+ATTACHED = re.compile(r"^\[attached file: [^\]\n]*\][^\n]*$", re.MULTILINE)
 BACKGROUND = (
     "\n\nContext:\n"  # stands between a delegated task and what the supervisor adds (SUB-6)
 )
@@ -146,10 +148,10 @@ def _own(block: Block) -> TypeGuard[Text]:
 
 
 def _own_words(message: Message) -> tuple[str, str]:
-    """(background handed over with a task, the words themselves)."""
+    """(background handed over with a task, the words themselves); the names of files where there are no words."""
     parts = (TAGGED.sub(" ", b.text).strip() for b in message.blocks if _own(b))
     words, _, background = "\n".join(filter(None, parts)).partition(BACKGROUND)
-    return background.strip(), words.strip()
+    return background.strip(), ATTACHED.sub("", words).strip() or words.strip()
 
 
 def _closes(message: Message) -> bool:

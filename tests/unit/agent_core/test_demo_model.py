@@ -94,6 +94,17 @@ async def test_request_without_words_is_answered(messages: tuple[Message, ...]) 
     assert "demo" in finished.message.text
 
 
+async def test_the_name_of_a_file_is_not_taken_for_words() -> None:
+    words = "analyse AAPL"
+    file = "[attached file: GOOG-chart.png (image/png, 0.1 MB)]"
+    said = []
+    for text in (words, f"{words}\n{file}"):
+        (finished,) = await stream(ModelRequest("s", (user(text),), TOOLS))
+        assert isinstance(finished, FinishedChunk)
+        said.append(finished.message)
+    assert said[0] == said[1]
+
+
 async def test_steered_words_join_the_running_turn() -> None:
     """A text that arrives between a tool result and the answer (EVT-7) is answered together with the first."""
     call = ToolUse(
