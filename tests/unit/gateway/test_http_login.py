@@ -58,6 +58,10 @@ async def test_logging_out_ends_the_cookie(gateway: Gateway, client: aiohttp.Cli
     await client.post("/login", data={"code": await gateway.code()})
     async with client.post("/logout") as response:
         assert response.url.path == "/login"
+        (left,) = response.history
+        assert (
+            left.headers["Clear-Site-Data"] == '"cache", "storage"'
+        )  # drafts and pictures go, too
     async with client.get("/chat/sessions") as response:
         assert response.status == 401
 
