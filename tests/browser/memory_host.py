@@ -111,7 +111,8 @@ class MemoryHost:
     def note(self, session_id: str, message: HistoryItem) -> None:
         chat = self.chats[session_id]
         chat.messages.append(message)
-        title = chat.item.title or message.text[:60]
+        said = message.text or " ".join(file.name for file in message.files)
+        title = chat.item.title or said[:60]
         chat.item = SessionItem(session_id, title, message.at)
 
 

@@ -73,6 +73,7 @@ export class Log {
     const folds = new Map();
     const nodes = [];
     let question = null;
+    let last = null; // the last answer to it, which offers to ask again
     for (const { id, ids } of arranged(items)) {
       if (ids) {
         const fold = this.folds.get(ids[0]) || new Fold();
@@ -82,8 +83,14 @@ export class Log {
         continue;
       }
       const view = this.views.get(id);
-      if (view instanceof UserView) question = isCommand(view.message.text) ? null : view.message;
-      else view.answers(question);
+      if (view instanceof UserView) {
+        question = isCommand(view.message.text) ? null : view.message;
+        last = null;
+      } else {
+        last?.answers(null);
+        view.answers(question);
+        last = view;
+      }
       nodes.push(view.root);
     }
     for (const [id, fold] of this.folds) if (!folds.has(id)) fold.root.remove();

@@ -69,6 +69,13 @@ async def test_a_file_that_does_not_fit_is_refused_with_a_reason(
         assert (await response.json())["files"] == limits
 
 
+async def test_who_is_not_logged_in_hands_nothing_over(gateway: Gateway) -> None:
+    headers = {"Origin": gateway.url}
+    async with aiohttp.ClientSession(gateway.url, headers=headers) as stranger:
+        assert (await upload(stranger, b"42"))[0] == 401
+    assert gateway.host.files == {}
+
+
 async def test_a_message_names_ones_own_files_only(
     gateway: Gateway, client: aiohttp.ClientSession
 ) -> None:
