@@ -224,7 +224,7 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role, roles: Ro
     schedules = schedules_of(settings, db, clock, base.teams, base.channels, timer)
     timer.start_turn, presets.on_change = engine.wake, schedules.changed
     mcp.changed = presets.reload
-    base.tasks.wake = engine.wake
+    base.tasks.wake = runner.last_tries.wake = engine.wake
     intake = Intake(
         db,
         clock,

@@ -333,6 +333,7 @@ class House:
 
     async def __aenter__(self) -> "House":
         self.channel.emit = self.intake.accept
+        self.runner.last_tries.wake = self.engine.wake
         await self.senders.start()
         await self.expiry.start()
         await self.engine.start()

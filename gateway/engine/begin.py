@@ -53,7 +53,8 @@ class Begun:
 
     `resumed`: the turn was begun before; `stopping`: a person has asked to stop it meanwhile. `unwritten`: the turn's
     first row is still to be written, since files came along (`gateway/inbound/media.py`). `wait`: nothing was begun
-    yet, an album may still be coming in for so many seconds. `interrupted`: it is stopping because its author wrote on.
+    yet, an album may still be coming in for so many seconds. `held`: nor was it, this turn may not be gone on with now.
+    `interrupted`: it is stopping because its author wrote on.
     `letters`: messages of a turn that ended with this begin, which say something else now.
     `found`: what was recalled for the turn's first message. `principal`: who owns memory, portfolio and budget of the
     turn; `own_language`: the author's own choice, or empty. `digest` is what its preset said when it began, empty where
@@ -72,6 +73,7 @@ class Begun:
     stopping: bool = False
     unwritten: bool = False
     wait: float = 0.0
+    held: bool = False
     interrupted: bool = False
     principal: str = ""
     own_language: str = ""
@@ -112,13 +114,15 @@ def begin(
     scenes: Callable[[Lane, str], tuple[Context, ...]] = lambda _lane, _words: (),
     unlearnt: Callable[[Lane], bool] = lambda _: False,
     called: Called = lambda found, *_: found,
+    admits: Callable[[Item], bool] = lambda _: True,
 ) -> Begun | None:
     """The next row of a conversation, begun; None when nothing is open.
 
     `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first. `known`
     gives rows of a session that are in memory: a transcript never changes, so only what came after is read. `found` is
     what was recalled for the message that comes next, `scenes` what its preset brings for its words, `called` adds the
-    skill or the template that they call; `unlearnt` says whether nothing of the turn may be remembered.
+    skill or the template that they call; `unlearnt` says whether nothing of the turn may be remembered, `admits`
+    whether a turn may be gone on with.
     """
     questions.hold(conn, conversation_id)
     item = inbox.next_open(conn, conversation_id)
@@ -132,7 +136,8 @@ def begin(
     lane = lane if scheduled is None else scheduled.lane(lane)
     person = identity.known(conn, item.author)
     if item.status == InboxStatus.IN_TURN:
-        return _go_on(conn, lane, item, person)
+        held = not admits(item)
+        return Begun(lane, item, False, held=True) if held else _go_on(conn, lane, item, person)
     way = route(item.text, item.kind)
     if (
         way.to == "unknown"

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from sqlalchemy import Connection
 
@@ -19,6 +19,7 @@ from gateway.outbound.draft import Draft
 from gateway.people import identity
 from gateway.tasks import news as task_news
 from gateway.tasks import rows as task_rows
+from gateway.turns.last_tries import LastTries
 from gateway.turns.turns import Turns
 
 LEAVING = frozenset(
@@ -38,6 +39,7 @@ class TurnRunner:
     scheduled: Callable[[], None] = lambda: None
     left: Callable[[], None] = lambda: None
     recaller: Recaller | None = None
+    last_tries: LastTries = field(default_factory=LastTries)
 
     def fresh(self, conversation_id: str) -> None:
         """Rows have arrived in this conversation; a running turn may steer them in."""
@@ -51,6 +53,12 @@ class TurnRunner:
 
     async def step(self, conversation_id: str) -> Progress:
         """See Runner."""
+        try:
+            return await self._step(conversation_id)
+        finally:
+            self.last_tries.leave(conversation_id)
+
+    async def _step(self, conversation_id: str) -> Progress:
         self.turns.fresh.discard(conversation_id)  # what has arrived by now is this turn's backlog
         begun = await self._begin(conversation_id)
         self._rewrite(begun)
@@ -60,6 +68,10 @@ class TurnRunner:
             self._rewrite(begun)
         if begun is None:
             return Progress.IDLE
+        if begun.held:
+            self.last_tries.wait(begun.item)
+            return Progress.IDLE
+        self.last_tries.begun(begun.item)
         with _about(begun):
             if begun.command:
                 await self._command(begun)
@@ -80,6 +92,7 @@ class TurnRunner:
         if begun is not None and begun.stopping:
             with _about(begun):
                 await self.turns.run(begun, stop=True, said=said() if said else "")
+        self.last_tries.leave(conversation_id)
 
     async def _begin(self, conversation_id: str) -> Begun | None:
         now = self.turns.clock.now()
@@ -98,6 +111,7 @@ class TurnRunner:
                 self.turns.staff.scenes,
                 self.turns.staff.unlearnt,
                 self.turns.staff.called,
+                self.last_tries.admits,
             )
             return self.turns.ready(conn, begun)
 

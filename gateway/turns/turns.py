@@ -51,12 +51,12 @@ from gateway.storage.db import Database, settled
 from gateway.tasks.commands import title_of
 from gateway.texts.texts import say
 from gateway.turns import budget as turn_budget
+from gateway.turns.last_tries import is_poison
 from gateway.turns.seen import seen
 from gateway.turns.teams import TurnTeams, models_of
 
 log = logging.getLogger(__name__)
 RECENT = 2_000  # rows of idle sessions that stay in memory, in all: a few MB
-ATTEMPTS = 3  # starts that one turn may break before it is set aside (hermes#7536)
 
 
 @dataclass(slots=True)
@@ -128,7 +128,7 @@ class Turns:
             turn = await self._prepare(begun, journal, emit, language)
             journal.files = files = self._files(begun, turn, journal, language)
             if begun.unwritten:
-                plain = stop or _is_poison(begun)
+                plain = stop or is_poison(begun.item, resumed=begun.resumed)
                 await self._write_first(begun, files, journal, turn, plain=plain)
             if not stop and (earlier := await earlier_row(self._channel(begun), begun)):
                 await journal.append([earlier])
@@ -158,7 +158,7 @@ class Turns:
         return Progress.AGAIN if journal.more else Progress.IDLE
 
     async def _forgive(self, begun: Begun) -> None:
-        """The run is left in good order, as at every restart: that is no fault of the turn (see ATTEMPTS)."""
+        """The run is left in good order, as at every restart: that is no fault of the turn (see last_tries.py)."""
         try:
             await settled(self.db, lambda conn: inbox.count_attempt(conn, begun.item.id, by=-1))
         except AWAY as e:
@@ -176,7 +176,7 @@ class Turns:
     async def _run(self, begun: Begun, turn: Turn, *, stop: bool, said: str) -> None:
         if stop:
             await turn.stop(said, interrupted=begun.interrupted)
-        elif _is_poison(begun):
+        elif is_poison(begun.item, resumed=begun.resumed):
             await turn.quarantine()
         else:
             self.said[begun.lane.id] = lambda: turn.said
@@ -367,7 +367,3 @@ class Turns:
     def language(self, begun: Begun) -> Language:
         """The language in which this turn's person is spoken to."""
         return begun.language(self.place.language)
-
-
-def _is_poison(begun: Begun) -> bool:
-    return begun.resumed and begun.item.attempts + 1 >= ATTEMPTS

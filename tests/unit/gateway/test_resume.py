@@ -4,12 +4,13 @@ import asyncio
 import itertools
 
 import pytest
+from sqlalchemy import text
 
 from agent_core.models.scripted import Answer, ScriptedModel
 from agent_core.ports import ModelRequest
 from agent_core.types import RowKind, ToolResult
 from gateway.storage.db import Database
-from gateway.turns.turns import ATTEMPTS
+from gateway.turns.last_tries import ATTEMPTS, LastTries
 from tests.harness import Desk, agent, begin_next, call, delegate, message, post, team
 from tests.house import House, on_sqlite, until
 from tests.outages import DyingDatabase, Killed
@@ -224,6 +225,54 @@ async def test_a_turn_that_two_starts_broke_is_tried_once_more(db: Database) -> 
     async with House(db, ["good"]) as house:
         await house.quiet()
         assert house.channel.texts("1") == ["good"]
+
+
+async def broken_twice(db: Database, *chats: int) -> None:
+    """Turns that ran when a process died, and again when the next one did."""
+    for chat in chats:
+        await post(db, message(f"from {chat}", key=f"k{chat}", chat=chat))
+    for _ in range(ATTEMPTS - 1):
+        for chat in chats:
+            await begin_next(db, chat)
+
+
+async def test_only_the_turn_that_broke_its_last_try_is_set_aside(db: Database) -> None:
+    """Of several that ran when a process died twice, each has its last try alone; the others have not broken it."""
+    await broken_twice(db, 1, 2, 3)
+
+    async def hang(_: ModelRequest) -> str:
+        return await asyncio.Event().wait() and ""
+
+    async with House(db, hang) as house:
+        await until(lambda: house.model.requests)
+        await until(lambda: len(house.runner.last_tries._waiting) == 2)
+        tries = "select conversation_id, attempts from inbox order by attempts desc, id"
+        (guilty, last), *others = await house.all(tries)
+        assert (last, [attempts for _, attempts in others]) == (2, [1, 1])
+        await house.say("and then", chat="9")  # whose turn has broken nothing waits for nobody
+        await until(lambda: len(house.model.requests) == 2)
+        left = f"update inbox set attempts = 2 where conversation_id = '{guilty}'"
+    await db.write(lambda conn: conn.execute(text(left)) and None)  # as if it had died there
+
+    async with House(db, ["good"] * 3, channel=house.channel) as house:
+        await house.quiet()
+        shown = {chat: house.channel.texts(chat) for chat in ("1", "2", "3", "9")}
+    aside = [chat for chat, texts in shown.items() if "set it aside" in texts[0]]
+    assert aside == [guilty.rpartition(":")[2]]
+    assert [texts for chat, texts in shown.items() if chat not in aside] == [["good"]] * 3
+
+
+@on_sqlite
+async def test_a_last_try_that_lives_for_a_while_lets_the_next_one_go(db: Database) -> None:
+    await broken_twice(db, 1, 2)
+
+    async def hang(_: ModelRequest) -> str:
+        return await asyncio.Event().wait() and ""
+
+    house = House(db, hang)
+    house.runner.last_tries = LastTries(alone_s=0.05)
+    async with house:
+        await until(lambda: len(house.model.requests) == 2)
 
 
 @on_sqlite
