@@ -1,6 +1,7 @@
-"""The READMEs as their readers' eyes see them: headings, code, links, tables; and the blocks that a test follows.
+"""Pages as their readers' eyes see them: headings, code, links, tables; and the blocks that a test follows.
 
-A block to follow has `<!-- follow: NAME -->` before it, which is not shown.
+A block to follow has `<!-- follow: NAME -->` before it, which is not shown. It belongs to the last file that the words
+before it name.
 """
 
 import re
@@ -14,17 +15,20 @@ from markdown_it.token import Token
 
 ROOT = Path(__file__).parents[1]
 ENGLISH, CHINESE = ROOT / "README.md", ROOT / "README.zh-CN.md"
+CONTRIBUTING = ROOT / "CONTRIBUTING.md"
 _FOLLOW = re.compile(r"<!-- follow: (\w+) -->")
+_FILE = re.compile(r"[\w.-]+(?:/[\w.-]+)*\.\w+")
 _COMMENT = re.compile(r"(^|\s)#.*$")
 
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A block of code. `step` is the name that it is followed by, or empty."""
+    """A block of code. `step` is the name that it is followed by, `file` what the words before it name; or empty."""
 
     language: str
     text: str
     step: str = ""
+    file: str = ""
 
     @property
     def bare(self) -> tuple[str, ...]:
@@ -34,7 +38,7 @@ class Block:
 
 
 class Readme:
-    """One of the two."""
+    """One page."""
 
     def __init__(self, file: Path) -> None:
         self.file = file
@@ -44,10 +48,12 @@ class Readme:
     @cached_property
     def blocks(self) -> list[Block]:
         """All code in order."""
-        found, step = [], ""
+        found, step, file = [], "", ""
         for token in self._tokens:
             if token.type in {"fence", "code_block"}:
-                found.append(Block(token.info, token.content, step))
+                found.append(Block(token.info, token.content, step, file))
+            if token.type == "inline":
+                file = next((name for name in reversed(_codes(token)) if _FILE.fullmatch(name)), "")
             mark = _FOLLOW.fullmatch(token.content.strip()) if token.type == "html_block" else None
             step = mark[1] if mark else ""
         return found
@@ -82,3 +88,7 @@ class Readme:
             elif new and token.type == "inline":
                 new = False
                 yield token.children or []
+
+
+def _codes(token: Token) -> list[str]:
+    return [child.content for child in token.children or () if child.type == "code_inline"]

@@ -7,7 +7,7 @@ import typer
 
 from gateway.cli.config import find
 from gateway.cli.options import Config, Json
-from gateway.cli.output import finish, out, show
+from gateway.cli.output import finish, out, refusal, show
 
 if TYPE_CHECKING:
     from gateway.doctor.findings import Finding
@@ -73,8 +73,11 @@ def _mend(finding: "Finding") -> str:
         return ""
     try:
         finding.mend.do()
-    except OSError as error:
-        return (error.strerror or type(error).__name__).lower()
+    except Exception as error:
+        problems = refusal(error)  # of a defect of ours there is none
+        if problems is None:
+            raise
+        return str(problems[0])
     return ""
 
 

@@ -1,11 +1,12 @@
-"""Somebody who does what a README says, line by line, in a clean folder.
+"""Somebody who does what a page says, line by line, in a clean folder.
 
-Two things differ, since nothing here reaches the network: `make demo` starts the command that is installed already, and
-variables send the Telegram bot to its twin and choose a free port.
+Two things differ, since nothing here reaches the network: what would install something starts what is installed already
+(`installed`), and variables send bots and models to their twins and choose a free port.
 """
 
 import asyncio
 import os
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -15,27 +16,25 @@ from ruamel.yaml import YAML
 
 from tests.readme_text import Block, Readme
 from tests.scenario.process import Launched, environment
-from tests.twins.telegram import TelegramTwin
 
 BIN = Path(sys.executable).parent
-INSTALLED = {"make demo": f"{BIN}/swarmgate demo"}
-COMMAND_S = 60.0
+COMMAND_S = 120.0
 
 
 class Follower:
-    """At a shell in a folder. `stands_for` says what a placeholder of the text is replaced by."""
+    """At a shell in a folder, with what is in `paths` before all that is installed.
 
-    def __init__(self, readme: Readme, folder: Path, telegram: TelegramTwin) -> None:
+    `stands_for` says what a placeholder of the text is replaced by, `installed` what is typed instead of a line that
+    begins so; what follows on that line stays.
+    """
+
+    def __init__(self, readme: Readme, folder: Path, *paths: Path, **variables: str) -> None:
         self.folder = folder
         self.followed: list[str] = []
-        self.stands_for = {"TELEGRAM_BOT_TOKEN=…": f"TELEGRAM_BOT_TOKEN={telegram.token}"}
+        self.stands_for: dict[str, str] = {}
+        self.installed = {"make demo": f"{BIN}/swarmgate demo"}
         self._steps = readme.steps
-        self._env = environment(
-            HOME=str(folder),
-            SWARMGATE__HTTP__PORT="0",
-            SWARMGATE__CHANNELS__TELEGRAM__BASE_URL=telegram.base_url,
-            SWARMGATE__CHANNELS__TELEGRAM__BASE_FILE_URL=telegram.base_file_url,
-        )
+        self._env = environment(*paths, HOME=str(folder), SWARMGATE__HTTP__PORT="0", **variables)
         self._server: Launched | None = None
 
     @property
@@ -61,9 +60,30 @@ class Follower:
         _merge(whole, YAML(typ="safe").load(self.block(step).text))
         yaml.dump(whole, path)
 
-    def writes(self, step: str, file: str) -> None:
-        """Save what the step shows as the whole of a file."""
-        (self.folder / file).write_text(self.block(step).text, "utf-8")
+    def writes(self, step: str, file: str = "") -> None:
+        """Save what the step shows as the whole of a file: the one that the page names, unless given."""
+        block = self.block(step)
+        path = self.folder / (file or block.file)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(block.text, "utf-8")
+
+    def changes(self, step: str) -> None:
+        """Make the changes that the step shows in the file that the page names; each has one place."""
+        block = self.block(step)
+        path = self.folder / block.file
+        text = path.read_text("utf-8")
+        for hunk in re.split(r"^@@.*\n", block.text, flags=re.MULTILINE):
+            lines = hunk.splitlines(keepends=True)
+            before = "".join(line[1:] for line in lines if line[0] in " -")
+            after = "".join(line[1:] for line in lines if line[0] in " +")
+            assert text.count(before) == 1, f"{block.file} has {text.count(before)} times\n{before}"
+            text = text.replace(before, after)
+        path.write_text(text, "utf-8")
+
+    async def asks(self, words: str, **variables: str) -> str:
+        """What a message in the terminal is answered, of alice's."""
+        line = f"swarmgate chat --user alice {shlex.quote(words)}"
+        return await self._run(line, variables)
 
     async def stops(self) -> None:
         """Ctrl-C's kinder sister, and a clean end."""
@@ -79,7 +99,10 @@ class Follower:
         for placeholder, value in self.stands_for.items():
             line = line.replace(placeholder, value)
         assert "…" not in line, f"nobody told what to put for … in {line}"
-        match shlex.split(INSTALLED.get(line, line)):
+        for beginning, instead in self.installed.items():
+            if line.startswith(beginning):
+                line = line.replace(beginning, instead, 1)
+        match shlex.split(line):
             case ["cd", place]:
                 self.folder /= place
             case ["export", *variables]:
@@ -92,11 +115,11 @@ class Follower:
             case _:
                 await self._run(line)
 
-    async def _run(self, line: str) -> None:
+    async def _run(self, line: str, variables: dict[str, str] | None = None) -> str:
         process = await asyncio.create_subprocess_shell(
             line,
             cwd=self.folder,
-            env=self._env,
+            env=self._env | (variables or {}),
             stdin=asyncio.subprocess.DEVNULL,
             stdout=asyncio.subprocess.PIPE,
             stderr=asyncio.subprocess.STDOUT,
@@ -109,6 +132,7 @@ class Follower:
                 process.kill()
                 await process.wait()
         assert process.returncode == 0, f"{line}\n{out.decode()}"
+        return out.decode()
 
 
 def _merge(whole: Any, part: dict[str, Any]) -> None:

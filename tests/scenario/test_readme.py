@@ -35,7 +35,13 @@ async def test_whoever_follows_it_gets_answers_a_telegram_bot_and_an_edited_pres
     tmp_path: Path, telegram: TelegramTwin, file: Path, mine: int, renamed: str
 ) -> None:
     readme = Readme(file)
-    follower = Follower(readme, tmp_path, telegram)
+    follower = Follower(
+        readme,
+        tmp_path,
+        SWARMGATE__CHANNELS__TELEGRAM__BASE_URL=telegram.base_url,
+        SWARMGATE__CHANNELS__TELEGRAM__BASE_FILE_URL=telegram.base_file_url,
+    )
+    follower.stands_for["TELEGRAM_BOT_TOKEN=…"] = f"TELEGRAM_BOT_TOKEN={telegram.token}"
     try:
         questions = await two_commands(follower)
         await a_bot_in_telegram(follower, telegram, questions[mine])

@@ -16,7 +16,7 @@ from gateway.storage import sqlite
 from gateway.storage.db import url_of
 from gateway.storage.schema import HEAD, migrate
 from tests.databases import create_database, for_sqlalchemy
-from tests.unit.gateway.doctor_room import GB, HEALTHY, QUICK, Room
+from tests.unit.gateway.doctor_room import HEALTHY, QUICK, Room
 
 TOKEN = "123456:" + "a" * 35
 MB = 2**20
@@ -214,11 +214,11 @@ def test_what_cannot_be_mended_is_said_and_counts(
     room.file.chmod(0o666)
 
     def refuse(self: Path, mode: int) -> None:
-        raise PermissionError(1, "Operation not permitted")
+        raise PermissionError(1, "Operation not permitted", str(self))
 
     monkeypatch.setattr(Path, "chmod", refuse)
     told = room.told(fix=True)
-    assert "(could not be mended: operation not permitted)" in told.lines("fail")[0]
+    assert f"(could not be mended: {room.file}: operation not permitted" in told.lines("fail")[0]
     assert told.code == 1
 
 
@@ -332,4 +332,3 @@ def test_the_readers_of_the_machine_read_it(tmp_path: Path) -> None:
     assert file_system(tmp_path) != ""
     assert installed("aiohttp") is True
     assert installed("no_such_package.below") is False
-    assert GB > MB
