@@ -22,11 +22,16 @@ MOST = 50  # how many earlier versions of one message are looked at
 
 def take_back(conn: Connection, lane: Lane, item: Item, now: dt.datetime) -> None:
     """Leave out of what models see the turns of earlier versions of `item` in this session, and all that came since."""
-    turns = [version.turn_id for version in _versions(conn, lane, item) if version.turn_id]
-    first = sessions.first_seq(conn, lane.session_id, turns) if turns else None
+    first = first_back(conn, lane, item)
     if first is not None:
         until = last_seq(conn, lane.session_id) + 1
         sessions.add_checkpoint(conn, lane.session_id, Checkpoint("undo", first - 1, until), now)
+
+
+def first_back(conn: Connection, lane: Lane, item: Item) -> int | None:
+    """The first row of the session that `take_back` leaves out; None where there is nothing to take back."""
+    turns = [version.turn_id for version in _versions(conn, lane, item) if version.turn_id]
+    return sessions.first_seq(conn, lane.session_id, turns) if turns else None
 
 
 def before(conn: Connection, lane: Lane, item: Item) -> list[Item]:

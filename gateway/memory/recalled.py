@@ -15,6 +15,7 @@ from agent_core.assembly.gather import PRIVATE, gather_context
 from agent_core.book import Portfolio
 from agent_core.compaction.archive_index import related
 from agent_core.compaction.head import harmless
+from agent_core.compaction.standing import Standing
 from agent_core.memory.recall import view_id
 from agent_core.past import Recall
 from agent_core.ports import Clock
@@ -23,7 +24,7 @@ from agent_core.storage.known import Known, known
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind
-from gateway.inbound import conversation, inbox
+from gateway.inbound import anew, conversation, inbox
 from gateway.inbound.conversation import Lane
 from gateway.inbound.inbox import Item
 from gateway.inbound.router import route
@@ -42,7 +43,7 @@ COMPACTIONS = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class _Next:
-    """The message that a turn will begin with, and what its session has."""
+    """The message that a turn will begin with, and what its session has; `rows` are those that are not taken back."""
 
     item: Item
     lane: Lane
@@ -121,7 +122,11 @@ class Recaller:
             return None
         rows = self.known(lane.session_id)
         newer = load_rows(conn, lane.session_id, rows[-1].seq if rows else 0)
-        return _Next(item, lane, owner, scope, (*rows, *newer), checkpoints, there)
+        gone, until = Standing.of(checkpoints).undone, anew.first_back(conn, lane, item)
+        kept = [
+            r for r in (*rows, *newer) if r.seq not in gone and (until is None or r.seq < until)
+        ]
+        return _Next(item, lane, owner, scope, kept, checkpoints, there)
 
 
 def scope_of(lane: Lane) -> str:

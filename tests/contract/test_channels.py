@@ -117,7 +117,7 @@ async def test_the_bot_does_not_hear_itself(rig: Rig) -> None:
     assert [i.text for i in await rig.inbound()] == ["from a person"]
 
 
-@on(PLATFORMS)
+@on([*PLATFORMS, "web"])
 async def test_a_file_comes_in_and_can_be_fetched(rig: Rig) -> None:
     await rig.start()
     await rig.attach("notes.csv", CSV, "look at this")

@@ -1,6 +1,7 @@
 """Messages that say an earlier one anew: what the model sees then, once each, and that no row is ever changed."""
 
 import asyncio
+from collections.abc import Awaitable, Callable
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
@@ -9,6 +10,21 @@ from tests.harness import call
 from tests.house import House, on_sqlite
 from tests.unit.gateway.media_house import media_house
 from tests.unit.gateway.test_sessions import WORDS, told, transcript
+
+Script = Callable[[ModelRequest], Awaitable[Answer | str]]
+
+
+def after_a_call(running: asyncio.Event, gate: asyncio.Event) -> Script:
+    """A model that first calls a tool, once `gate` is open, and so sees what is steered in; it says what it saw."""
+
+    async def script(request: ModelRequest) -> Answer | str:
+        if not running.is_set():
+            running.set()
+            await gate.wait()
+            return Answer(calls=(call("echo", "e1"),))
+        return "saw " + " | ".join(told(request))
+
+    return script
 
 
 async def test_other_words_take_the_place_of_a_message_and_of_all_that_came_after(
@@ -38,13 +54,7 @@ async def test_a_message_is_said_anew_once_however_often_it_comes(db: Database) 
 
 async def test_it_waits_for_a_running_turn_and_is_not_steered_into_it(db: Database) -> None:
     gate, running = asyncio.Event(), asyncio.Event()
-
-    async def script(request: ModelRequest) -> str:
-        running.set()
-        await gate.wait()
-        return "saw " + " ".join(told(request))
-
-    async with House(db, script) as house:
+    async with House(db, after_a_call(running, gate)) as house:
         await house.say("a", key="k-a")
         await running.wait()
         await house.say("other a", key="k-a2", again="k-a")
@@ -56,15 +66,7 @@ async def test_it_waits_for_a_running_turn_and_is_not_steered_into_it(db: Databa
 async def test_what_was_said_before_it_in_its_turn_is_asked_again_with_it(db: Database) -> None:
     """It is still in sight; what came after is taken back, also when the new version is said anew itself."""
     gate, running = asyncio.Event(), asyncio.Event()
-
-    async def script(request: ModelRequest) -> Answer | str:
-        if not running.is_set():
-            running.set()
-            await gate.wait()
-            return Answer(calls=(call("echo", "e1"),))
-        return "saw " + " | ".join(told(request))
-
-    async with House(db, script) as house:
+    async with House(db, after_a_call(running, gate)) as house:
         await house.say("a", key="k-a")
         await running.wait()
         await house.say("b", key="k-b")
@@ -85,6 +87,13 @@ async def test_only_a_message_of_the_same_person_and_place_is_taken_back(db: Dat
             await house.ask(f"like {again}", key="k-self" if again == "k-self" else "", again=again)
         words = ["mine", "like k-2", "like no such key", "like k-self"]
         assert told(house.model.requests[-1]) == words
+        group = {"chat": "-5", "private": False}
+        await house.ask("ours", key="k-3", **group)
+        await house.ask("not mine", author="2", again="k-3", **group)
+        assert [said.rpartition("\n")[2] for said in told(house.model.requests[-1])] == [
+            "ours",
+            "not mine",
+        ]
 
 
 @on_sqlite

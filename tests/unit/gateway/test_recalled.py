@@ -88,6 +88,20 @@ async def test_what_was_recalled_is_stored_and_never_twice_in_view(db: Database)
         assert "Quellbach" not in recalled(model.requests[-1])
 
 
+async def test_what_was_recalled_for_a_message_that_is_taken_back_is_recalled_again(
+    db: Database,
+) -> None:
+    model = ScriptedModel(["noted", "Quellbach", "Quellbach", "Quellbach"])
+    async with House(db, model) as house:
+        await told(house)
+        await house.ask("which broker is my favourite?", key="k-1")
+        await house.ask("which broker is my favourite?", key="k-2", again="k-1")
+        assert "Quellbach" in recalled(model.requests[-1])
+        await house.ask("/undo")
+        await house.ask("which broker is my favourite?")
+        assert "Quellbach" in recalled(model.requests[-1])
+
+
 async def test_a_recall_that_fails_leaves_the_person_their_answer(db: Database) -> None:
     """ASM-7: with the index and the book gone, the turn goes with the plain words."""
     model = ScriptedModel(["fine"])
