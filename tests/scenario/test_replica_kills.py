@@ -12,7 +12,7 @@ from tests.databases import create_database
 from tests.scenario.replicas import Replicas, replicas
 from tests.twins.llm_script import Attempts, Turn, call, say
 
-pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(150)]
+pytestmark = [pytest.mark.postgres, pytest.mark.slow, pytest.mark.timeout(240)]
 
 LONG = 60.0  # seconds that something hangs until the kill
 EACH = 3  # people for whom a moment is tried
