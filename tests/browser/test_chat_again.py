@@ -65,6 +65,7 @@ async def test_a_question_is_asked_again_once_and_edited_and_its_earlier_version
     await page.reload()
     await expect(page.locator("#editing")).to_be_visible()
     await expect(walk.field).to_have_value("How did AAPL do?")
+    await walk.is_accessible()
     await walk.picture("10-editing")
     await walk.field.press("Enter")
     await expect(walk.in_sight).to_have_count(2)
@@ -82,6 +83,7 @@ async def test_a_question_is_asked_again_once_and_edited_and_its_earlier_version
     await expect(fold.locator(".anew:visible")).to_have_count(0)
     await walk.no_sideways_scroll()
     await page.locator("#scroll").evaluate("node => { node.scrollTop = 0 }")
+    await walk.is_accessible()
     await walk.picture("11-versions")
 
 

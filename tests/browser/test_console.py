@@ -6,13 +6,12 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from axe_playwright_python.async_playwright import Axe
 from playwright.async_api import Browser, BrowserContext, Page, expect
 
 from tests.browser.conftest import OTHER_SCHEMES, WINDOWS
 from tests.browser.console_seed import seed
 from tests.browser.running import RunningGateway
-from tests.browser.walk import Walk
+from tests.browser.walk import Walk, is_accessible
 
 pytestmark = [
     pytest.mark.browser,
@@ -83,17 +82,6 @@ async def picture(page: Page, pictures: Path | None, name: str) -> None:
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
         await page.screenshot(path=str(pictures / f"{name}.png"))
-
-
-async def is_accessible(page: Page) -> None:
-    """axe-core finds nothing serious."""
-    found = await Axe().run(page)
-    serious = [
-        f"{v['id']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:200]}"
-        for v in found.response["violations"]
-        if v["impact"] in {"serious", "critical"}
-    ]
-    assert serious == [], page.url
 
 
 async def fits(page: Page) -> None:

@@ -40,6 +40,17 @@ class Window:
         return self.width < 600
 
 
+async def is_accessible(page: Page) -> None:
+    """axe-core finds nothing serious."""
+    found = await Axe().run(page)
+    serious = [
+        f"{v['id']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:200]}"
+        for v in found.response["violations"]
+        if v["impact"] in {"serious", "critical"}
+    ]
+    assert not serious, "\n".join([page.url, *serious])
+
+
 class Walk:
     """A person at a page."""
 
@@ -143,13 +154,7 @@ class Walk:
 
     async def is_accessible(self) -> None:
         """axe-core finds nothing serious."""
-        found = await Axe().run(self.page)
-        serious = [
-            f"{v['id']}: {v['nodes'][0]['html'][:200]} {v['nodes'][0].get('failureSummary', '')[:200]}"
-            for v in found.response["violations"]
-            if v["impact"] in {"serious", "critical"}
-        ]
-        assert not serious, "\n".join(serious)
+        await is_accessible(self.page)
 
     async def picture(self, name: str) -> None:
         """Keep a picture where wanted."""

@@ -17,7 +17,7 @@ export function codeFrame(pre, language) {
   const code = pre.querySelector("code") || pre;
   const button = iconButton("copy", t("copy_code"), () => copy(code.textContent, pre, button));
   pre.tabIndex = 0;
-  pre.setAttribute("role", "region");
+  pre.setAttribute("role", "group"); // not a landmark: an answer may hold many
   pre.setAttribute("aria-label", language ? t("code_in", { language }) : t("code"));
   if (language) colour(code, language);
   return h("div", { class: "code" }, h("div", { class: "code-bar" }, h("span", {}, language), button), pre);

@@ -23,7 +23,7 @@ const TEXTS = {
     files_many: "At most {n} files go with one message.", file_empty: "{name} is empty.",
     file_large: "{name} is too large: the limit is {mb} MB.", file_failed: "{name} was not taken. Add it again.",
     file_kind: "{name} cannot be read here. Pictures, text, PDF, Word and Excel files can.",
-    file_often: "That were many files at once. Add {name} again in a minute.",
+    file_often: "That was a lot of files at once. Add {name} again in a minute.",
     still_sending: "A file is still on its way. Send again in a moment.",
     unknown_file: "A file is gone. Remove it, and add it again.",
     before: "Previous picture", next: "Next picture", picture_of: "{n} of {all}", save: "Download",

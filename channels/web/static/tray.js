@@ -8,6 +8,11 @@ import { t } from "/static/texts.js";
 
 const RETRY = [1000, 2000, 4000, 8000];
 
+function drop(item) {
+  item.aborter.abort();
+  if (item.preview) URL.revokeObjectURL(item.preview);
+}
+
 export class Tray {
   /** `on.place()` resolves to the session; `on.changed()` after any change; `on.problem(words)` says what is wrong. */
   constructor(on) {
@@ -34,7 +39,7 @@ export class Tray {
 
   /** Show files that the server has already, in place of what is shown. */
   show(kept) {
-    for (const item of this.items) item.aborter.abort();
+    this.items.forEach(drop);
     this.items = kept.map((file) => this.item(file, file));
     this.draw();
   }
@@ -92,8 +97,7 @@ export class Tray {
   }
 
   remove(item) {
-    item.aborter.abort();
-    if (item.preview) URL.revokeObjectURL(item.preview);
+    drop(item);
     this.items = this.items.filter((other) => other !== item);
     this.draw();
   }
