@@ -60,7 +60,7 @@ def listing(
 @app.command()
 def resend(
     number: Annotated[
-        int | None, typer.Argument(metavar="[ID]", help="The id that `outbox list` shows.")
+        int | None, typer.Argument(metavar="ID", help="The id that `outbox list` shows.")
     ] = None,
     everything: Annotated[bool, typer.Option("--all", help="All that are parked.")] = False,
     channel: Annotated[

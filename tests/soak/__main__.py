@@ -11,6 +11,7 @@ import json
 import logging
 import sys
 import tempfile
+import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -91,7 +92,9 @@ def _database(wanted: str) -> Iterator[str | None]:
     from tests.databases import create_database
 
     with tempfile.TemporaryDirectory(prefix="swarmgate-pg-") as folder:
-        server = get_server(Path(folder), cleanup_mode="stop")
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # of folders that it does not need here
+            server = get_server(Path(folder), cleanup_mode="stop")
         try:
             address = server.get_uri("{database}").replace("%7B", "{").replace("%7D", "}")
             yield create_database(address)
