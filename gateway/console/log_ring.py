@@ -4,9 +4,12 @@ import datetime as dt
 import logging
 import traceback
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
+from gateway.log_context import about
 from gateway.redact import Redactor
 from gateway.telemetry import RECORD_FIELDS
 
@@ -49,7 +52,8 @@ class LogRing(logging.Handler):
             self.handleError(record)
 
     def _line(self, record: logging.LogRecord) -> Line:
-        extra: dict[str, Any] = {k: v for k, v in vars(record).items() if k not in RECORD_FIELDS}
+        own = {k: v for k, v in vars(record).items() if k not in RECORD_FIELDS}
+        extra: dict[str, Any] = {**about(), **own}
         if record.exc_info:
             extra["exception"] = "".join(traceback.format_exception(*record.exc_info)).rstrip()
         at = dt.datetime.fromtimestamp(record.created, dt.UTC)
@@ -59,14 +63,24 @@ class LogRing(logging.Handler):
         event = self._redactor.text(record.getMessage())[:LINE_CHARS]
         return Line(at, record.levelname.lower(), record.name, event, fields)
 
-    def search(self, words: str, level: str, limit: int) -> list[Line]:
-        """The newest lines first, of at least this level, that hold all words."""
+    def search(
+        self,
+        words: str,
+        level: str,
+        limit: int,
+        *,
+        about: Mapping[str, str] = MappingProxyType({}),
+        since: dt.datetime | None = None,
+    ) -> list[Line]:
+        """The newest lines first, of at least this level and age, that hold all words and these fields."""
         least = logging.getLevelNamesMapping().get(level.upper(), logging.INFO)
         wanted = words.casefold().split()
         found = (
             line
             for line in reversed(self._lines)
             if logging.getLevelNamesMapping().get(line.level.upper(), 0) >= least
+            and (since is None or line.at >= since)
+            and all(line.fields.get(key) == value for key, value in about.items())
             and all(word in _text(line) for word in wanted)
         )
         return [line for _, line in zip(range(limit), found, strict=False)]

@@ -17,6 +17,7 @@ from gateway.console import (
     schedules,
     search,
     session_list,
+    session_memory,
     settings_page,
     timeline,
     transcript,
@@ -77,6 +78,14 @@ VIEWS = (
         "restored.html",
         archive.show,
         archive.Restored,
+        nav="sessions",
+    ),
+    View(
+        "/sessions/{id}/memory",
+        "Memory of a session",
+        "session_memory.html",
+        session_memory.read,
+        session_memory.SessionMemory,
         nav="sessions",
     ),
     View(

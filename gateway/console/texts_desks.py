@@ -32,6 +32,11 @@ TEXTS: dict[str, str] = {
     "Results": "结果",
     "passed": "通过",
     "The answer": "回答",
+    # memory of a session
+    "Memory of a session": "会话的记忆",
+    "Remembered from this session": "从此会话记住的内容",
+    "Nothing is remembered from this session.": "此会话没有留下记忆。",
+    "Everything that is remembered of {id}": "{id} 的全部记忆",
     # shared
     "Access": "访问",
     "Actions": "操作",

@@ -83,6 +83,11 @@ TEXTS: dict[str, str] = {
     "Cost by day": "每日费用",
     "Tokens by day": "每日词元",
     # search
+    "Not older than": "时间范围",
+    "any": "不限",
+    "last hour": "最近一小时",
+    "last day": "最近一天",
+    "last week": "最近一周",
     "Event": "事件",
     "Log level from": "日志级别起",
     "Newest log lines of this process": "本进程最新的日志",

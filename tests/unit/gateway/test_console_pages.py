@@ -2,19 +2,23 @@
 
 import datetime as dt
 import json
+import logging
 from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, insert, text
 
 from agent_core.compaction.decisions import Cleared, Summary, checkpoint
 from agent_core.storage.sessions import add_checkpoint
 from agent_core.storage.statements import append_rows, ensure_session
+from agent_core.storage.tables import Trace
+from agent_core.storage.tables_memory import MemoryRow
 from agent_core.types import Message, NewRow, RowKind, ToolResult, ToolUse, assistant, user
 from channels.types import Address
+from gateway.log_context import bound
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
 from gateway.people import access
@@ -289,6 +293,42 @@ async def test_a_log_line_is_found_without_its_secrets(house: ConsoleHouse) -> N
         assert "went by" in page
         assert SECRET not in page
         assert "went by" not in await visit.see("/search?words=lookout+absent")
+
+
+async def test_log_lines_and_traces_of_one_turn_are_found_together(house: ConsoleHouse) -> None:
+    await house.core.db.write(_long_session)
+    with bound(turn=1, session="s1"):
+        logging.getLogger("gateway.turns").warning("slow_tool", extra={"tool": "chart"})
+    logging.getLogger("gateway.turns").warning("of_nobody")
+    trace = {"turn_id": 1, "session_id": "s1", "owner": "telegram:1", "event": "tool_result"}
+    body = {"body": json.dumps({"tool": "chart", "seconds": 4, "args": {"symbol": "GOOG"}})}
+    old = NOW - dt.timedelta(days=2)
+    insert_ = insert(Trace.__table__)  # type: ignore[attr-defined]
+    await house.core.db.write(lambda conn: conn.execute(insert_, trace | body | {"at": old}))
+    async with house.visit("viewer") as visit:
+        page = await visit.see("/search?turn=1&session=s1")
+        assert "slow_tool" in page
+        assert "of_nobody" not in page
+        assert "tool=chart seconds=4" in page
+        assert "GOOG" in await visit.see("/search?person=telegram:1&words=goog")
+        assert "GOOG" not in await visit.see("/search?person=telegram:2")
+        assert "GOOG" not in await visit.see("/search?hours=1")
+
+
+async def test_a_session_shows_what_was_remembered_from_it(house: ConsoleHouse) -> None:
+    await house.core.db.write(_long_session)
+    for session, words in (("s1", "Five per cent at most."), ("s2", "Of another session.")):
+        values = dict.fromkeys(("codes", "topic_key"), "") | {
+            "owner": "telegram:1", "kind": "preference", "text": words, "hash": words, "meta": "{}",
+            "source": f"chat_log:{session}", "created_at": NOW, "scope": "private", "level": "raw",
+            "credibility": "mixed", "quality": 0.5, "access_count": 0,
+        }  # fmt: skip
+        row = insert(MemoryRow.__table__).values(values)  # type: ignore[attr-defined]
+        await house.core.db.write(lambda conn, row=row: conn.execute(row))  # type: ignore[misc]
+    async with house.visit("viewer") as visit:
+        page = await visit.see("/sessions/s1/memory")
+        assert "Five per cent at most." in page
+        assert "Of another session." not in page
 
 
 async def test_an_ended_login_is_out_at_the_next_click(house: ConsoleHouse) -> None:
