@@ -12,10 +12,11 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
 # Two workers halve the time on two cores; PYTEST_ARGS takes anything else, such as -k NAME.
 WORKERS ?= 2
+PICTURES := build/pictures
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs lock audit bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto check format docs pictures lock audit bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -116,6 +117,10 @@ soak: $(VENV)/.installed-dev  ## thousands of chats in bad weather, with kills: 
 
 bench-engine: $(VENV)/.installed-dev  ## the engines on PostgreSQL: accept, start of a turn, turns a second with one and two processes
 	@$(BIN)/python tests/bench/engines.py $(BENCH_ARGS)
+
+pictures: $(VENV)/.installed-dev  ## take the pictures of the console's pages anew, with Chromium
+	rm -rf $(PICTURES) && SWARMGATE_REQUIRE_BROWSER=1 SWARMGATE_PICTURES=$(PICTURES) $(PYTEST) tests/browser/test_console.py -q -k "every_page and admin and not zh or log_in_is"
+	@$(BIN)/python -m tests.browser.shrink $(PICTURES) && rm -rf $(PICTURES)
 
 docs: $(VENV)/.installed-dev  ## write the READMEs' tables of tools anew
 	@$(BIN)/python -m tests.tool_table

@@ -121,7 +121,7 @@ def _run(conn: Connection, number: int, now: dt.datetime, redactor: Redactor) ->
         turn.error_id or "",
         turn.started_at,
         family.since(over),
-        redactor.text(text_of(asked.message, DETAIL_CHARS)) if asked else "",
+        redactor.text(asked.message.text[:DETAIL_CHARS]) if asked else "",
         redactor.text(text_of(said[-1].message, DETAIL_CHARS)) if said else "",
         total,
         [lead, *_steps(family, turn.session_id, 1)],

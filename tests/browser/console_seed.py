@@ -14,6 +14,8 @@ from channels.types import Address
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
 from gateway.people import access
+from gateway.presets import eval_runs
+from gateway.presets.eval_runs import Begin
 from gateway.schedules.schedule import add_reminder
 from gateway.settings.access import Access
 from gateway.storage.schema import open_database
@@ -48,6 +50,7 @@ def _all(conn: Connection) -> None:
         at=now + dt.timedelta(hours=3), now=now,
     )  # fmt: skip
     _question(conn, lane, owner, now)
+    _evals(conn, now)
     memories = ("I hold no more than five per cent in one name.", "GOOG is watched above 700.")
     for kind, words in zip(("preference", "decision"), memories, strict=True):
         values = {
@@ -82,6 +85,24 @@ def _filled(values: dict[str, object]) -> dict[str, object]:
         "access_count": 0,
     }
     return rest | values
+
+
+def _evals(conn: Connection, now: dt.datetime) -> None:
+    """Two runs of the cases of a preset: one whole, and one in which something did not hold."""
+    for hours, passes in ((30, True), (2, False)):
+        began = now - dt.timedelta(hours=hours)
+        due = began + dt.timedelta(hours=1)
+        what = Begin("token:bob", "watch", "before", "demo", 2)
+        number = eval_runs.begin(conn, what, began, due)
+        told = ("research answers, analysis fails", passes, "GOOG rose by 6.31 % in 2012.")
+        for case, passed, answer in (("a plain question", True, "Its trend is sideways."), told):
+            result = {
+                "case": case, "passed": passed, "model": "demo", "status": "completed", "usd": 0.0,
+                "tokens": 7_210, "seconds": 4.1, "answer": answer,
+                "shortfalls": [] if passed else ["status is completed, not partial"],
+            }  # fmt: skip
+            eval_runs.add(conn, number, result, began + dt.timedelta(seconds=9), due)
+        eval_runs.end(conn, number, "done", began + dt.timedelta(seconds=9))
 
 
 def _question(conn: Connection, lane: object, owner: str, now: dt.datetime) -> None:
