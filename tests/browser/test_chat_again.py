@@ -99,8 +99,11 @@ async def test_editing_can_be_left_and_what_was_written_before_comes_back(
     await walk.field.press("Escape")
     await expect(walk.page.locator("#editing")).to_be_hidden()
     await expect(walk.field).to_have_value("half a thought")
-    await walk.ask("/status")
+    await walk.questions.first.get_by_role("button", name="Edit and send again").click()
+    await walk.field.fill("/status")
+    await walk.field.press("Enter")
     await walk.answered(2)
+    await expect(walk.field).to_have_value("half a thought")
     await expect(walk.questions.last.locator(".anew")).to_have_count(0)  # a command did something
     assert [i.again for i in gateway.taken] == [None, None]
 

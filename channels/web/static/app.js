@@ -10,7 +10,7 @@ import { Outgoing } from "/static/outgoing.js";
 import { Sessions } from "/static/sessions.js";
 import { Stream } from "/static/stream.js";
 import { examples, language, t, translatePage } from "/static/texts.js";
-import { anewKey } from "/static/versions.js";
+import { anewKey, isCommand } from "/static/versions.js";
 import { viewPicture } from "/static/viewer.js";
 
 const NOTE = 5000; // ms that a note stays
@@ -63,6 +63,7 @@ function open(session) {
 
 function send(words) {
   problem("");
+  if (isCommand(words.text)) words = { ...words, again: null }; // it takes the place of no question
   if (words.again && log.views.has(anewKey(words.again))) return; // asked again already
   const entry = outgoing.add(current, words);
   if (!entry) return;
