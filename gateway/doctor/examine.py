@@ -49,6 +49,7 @@ CHECKS: tuple[Check, ...] = (
     exposure.open_access,
     exposure.webhook_secrets,
     exposure.keys_in_the_clear,
+    exposure.database_in_the_clear,
     presets.presets,
     presets.default_preset,
     presets.schedules,

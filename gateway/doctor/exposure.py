@@ -2,7 +2,7 @@
 
 import ipaddress
 from collections.abc import Iterator
-from urllib.parse import urlsplit
+from urllib.parse import parse_qs, urlsplit
 
 from gateway.doctor.findings import Finding, fail, ok, warn
 from gateway.doctor.ground import Ground
@@ -13,6 +13,7 @@ LOOPBACK = {"127.0.0.1", "::1", "localhost"}
 SHORTEST = 16  # characters of a secret that cannot be guessed
 TELEGRAM_TOKEN = 35  # characters of a Telegram token after its colon
 MOST_ADDRESSES = 65_536  # of a trusted proxy: a /16
+TLS_MODES = {"require", "verify-ca", "verify-full"}  # of PostgreSQL's client
 OPEN_PLATFORMS = ("telegram", "discord")  # where strangers find a bot by its name
 
 
@@ -112,6 +113,21 @@ def keys_in_the_clear(ground: Ground) -> Iterator[Finding]:
         if not _closed(address):
             what, cure = "a secret goes there without TLS", "write https://…"
             yield warn(f"settings.{key}", _at(ground.settings, key, what, cure))
+
+
+def database_in_the_clear(ground: Ground) -> Iterator[Finding]:
+    """PostgreSQL's own default takes a connection without TLS where the server, or somebody between, offers none."""
+    secret = ground.settings.database
+    if secret is None:
+        return
+    parts = urlsplit(secret.get_secret_value())
+    mode = parse_qs(parts.query).get("sslmode", [""])[0]
+    if parts.hostname and not _closed(f"//{parts.netloc}") and mode not in TLS_MODES:
+        what, cure = (
+            "conversations may go there without TLS",
+            "add ?sslmode=verify-full, or require",
+        )
+        yield warn("settings.database", _at(ground.settings, "database", what, cure))
 
 
 def _with_secrets(settings: Settings) -> Iterator[tuple[str, str]]:

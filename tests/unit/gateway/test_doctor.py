@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from gateway.doctor import extras
+from gateway.doctor import exposure, extras
 from gateway.doctor.examine import CHECKS
 from gateway.doctor.ground import Ground, file_system, free_bytes, installed
 from gateway.storage import sqlite
@@ -143,6 +143,24 @@ def test_what_stands_open_is_told_with_its_cure(
     assert "swarmgate.yaml:" in found
     assert "k-1234567890" not in told.text
     assert TOKEN not in told.text
+
+
+@pytest.mark.parametrize(
+    ("address", "warned"),
+    [
+        ("postgresql://alice:pw-1234567@db.example.org/x", True),
+        ("postgresql://alice:pw-1234567@db.example.org/x?sslmode=prefer", True),
+        ("postgresql://alice:pw-1234567@db.example.org/x?sslmode=verify-full", False),
+        ("postgresql://alice:pw-1234567@postgres/x", False),
+        ("postgresql://alice:pw-1234567@10.0.0.5:5433/x", False),
+        ("postgresql:///x", False),
+    ],
+)
+def test_a_database_far_away_wants_tls(room: Room, address: str, warned: bool) -> None:
+    room.writes(f"database: '{address}'\n")
+    told = room.told([exposure.database_in_the_clear])
+    assert ["add ?sslmode=verify-full" in line for line in told.lines("warn")] == [True] * warned
+    assert "pw-1234567" not in told.text
 
 
 @pytest.mark.parametrize(
