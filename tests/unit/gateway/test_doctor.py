@@ -178,16 +178,24 @@ def test_what_is_closed_is_not_complained_of(room: Room, settings: str) -> None:
     assert room.told().sum == "fine"
 
 
-@pytest.mark.parametrize("name", ["console-token", "web-secret", "swarmgate.db-wal", "mcp-token"])
-def test_secrets_that_others_may_open_are_closed_once(room: Room, name: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "bits"),
+    [
+        ("console-token", 0o644),
+        ("web-secret", 0o640),
+        ("swarmgate.db-wal", 0o604),
+        ("mcp-token", 0o620),
+    ],
+)
+def test_secrets_that_others_may_open_are_closed_once(room: Room, name: str, bits: int) -> None:
     path = room.folder / "data" / name
     path.write_text("secret")
-    path.chmod(0o644)
+    path.chmod(bits)
     told = room.told()
     assert told.lines("fail") == [
         f"files.data: {path}: data_dir: others may open it; chmod 600 {path}"
     ]
-    assert path.stat().st_mode & 0o777 == 0o644, "nothing is mended unasked"
+    assert path.stat().st_mode & 0o777 == bits, "nothing is mended unasked"
     mended = room.told(fix=True)
     assert (mended.lines("fixed"), mended.code) == ([f"files.data: chmod 600 {path}"], 0)
     assert path.stat().st_mode & 0o777 == 0o600
