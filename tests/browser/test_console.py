@@ -41,6 +41,14 @@ RENAME = """([from, to]) => {
 }"""
 GOOG = "How did GOOG do in 2012, and what does its trend look like?"
 in_one_window = pytest.mark.parametrize("window", WINDOWS[:1], ids=lambda w: w.name, indirect=True)
+GREETER = """\
+version: 1
+name: greeter
+extends: solo
+evals:
+  - {name: it answers, say: hello, expect: {status: completed}}
+  - {name: it sings, say: hello, expect: {contains: [la la la]}}
+"""
 WATCH = "version: 1\nname: watch\ntitle: Watch\ndescription: Looks after a few symbols.\nextends: trading-desk\n"
 
 
@@ -52,6 +60,7 @@ async def running(
     gateway = RunningGateway(tmp_path_factory.mktemp("console"), more=SETTINGS)
     (gateway.folder / "presets").mkdir()
     (gateway.folder / "presets" / "watch.yaml").write_text(WATCH, encoding="utf-8")
+    (gateway.folder / "presets" / "greeter.yaml").write_text(GREETER, encoding="utf-8")
     target = await gateway.start()
     context = await browser.new_context(locale="en-US")
     walk = Walk(await context.new_page(), target)
@@ -206,6 +215,25 @@ async def test_the_keyboard_alone_gets_everywhere(page: Page, running: RunningGa
     await expect(page.locator("html.scripted h1")).to_have_text("Sessions")
     await page.keyboard.press("/")
     await expect(page.get_by_label("Title, owner or id")).to_be_focused()
+
+
+@in_one_window
+async def test_an_operator_runs_the_cases_of_a_preset_and_watches_them_pass_or_fail(
+    page: Page, running: RunningGateway, pictures: Path | None
+) -> None:
+    await log_in(page, running, "operator")
+    await page.goto(address(running, "/presets/greeter/evals"))
+    cost = page.get_by_label("Model, and the most that all cases may cost")
+    await expect(cost.locator("option").first).to_have_text(re.compile(r"at most \$0\.00"))
+    await page.get_by_role("button", name="Run", exact=True).click()
+    await page.get_by_role("button", name="Yes").click()
+    await expect(page.get_by_role("status").first).to_contain_text("The cases are being run: 2.")
+    await expect(page.get_by_role("heading", name="Being run")).to_be_visible()
+    await picture(page, pictures, "console-cases-running")
+    content = page.locator("#content")  # nobody loads the page again
+    await expect(content).to_contain_text("1 of 2 passed", timeout=120_000)
+    await expect(content).to_contain_text("'la la la' is not in the answer")
+    await expect(page.get_by_role("heading", name="Being run")).to_have_count(0)
 
 
 @in_one_window
