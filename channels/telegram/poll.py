@@ -110,7 +110,7 @@ class Poller:
         for body in json.loads(self._raw())["result"]:
             try:
                 found.append(Update.de_json(body, self._bot))
-            except UNREADABLE as e:
+            except (*UNREADABLE, OSError) as e:
                 said = "update %s cannot be read and is skipped: %s"
                 log.error(said, body["update_id"], shown(e))  # noqa: TRY400 - no traceback of it
                 found.append(Update(body["update_id"]))

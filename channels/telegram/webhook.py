@@ -110,7 +110,7 @@ class Webhook:
             return web.Response(status=400, text="this is not an update")
         try:
             update = Update.de_json(data, self._bot)
-        except UNREADABLE as e:
+        except (*UNREADABLE, OSError) as e:  # OSError: a time beyond the clock
             # Anything but 200 brings it back for ever.
             log.error("update %s cannot be read and is skipped: %s", data["update_id"], shown(e))  # noqa: TRY400
             return web.Response()

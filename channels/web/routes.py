@@ -14,6 +14,7 @@ from aiohttp import web
 
 from channels.types import Address, Attachment, Author, Inbound, Kind
 from channels.web.body import (
+    MAX_NAME,
     Bytes,
     RequestError,
     data_of,
@@ -283,6 +284,6 @@ async def _write(stream: web.StreamResponse, events: Sequence[Event]) -> None:
 def _static_file(name: str) -> web.StreamResponse:
     path = STATIC / name
     kind = TYPES.get(path.suffix)
-    if kind is None or ".." in path.parts or not path.is_file():
+    if kind is None or len(name) > MAX_NAME or ".." in path.parts or not path.is_file():
         raise web.HTTPNotFound
     return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "no-cache"})

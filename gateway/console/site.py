@@ -34,6 +34,7 @@ TYPES = {
     ".svg": "image/svg+xml",
 }
 LANGUAGE = "swarmgate-console-language"  # a cookie: it says nothing of anybody
+LONGEST = 100  # characters of a file's name: a much longer one is an error of the disk
 FLASHES = 200  # log-ins whose last action is still to be told
 SAFE = ("GET", "HEAD")
 
@@ -243,6 +244,6 @@ def _html(text: str, status: int) -> web.Response:
 def _file(name: str) -> web.StreamResponse:
     path = STATIC / name
     kind = TYPES.get(path.suffix)
-    if kind is None or "/" in name or not path.is_file():
+    if kind is None or "/" in name or len(name) > LONGEST or not path.is_file():
         raise web.HTTPNotFound
     return web.FileResponse(path, headers={"Content-Type": kind, "Cache-Control": "no-cache"})

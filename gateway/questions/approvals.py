@@ -139,7 +139,7 @@ class Decisions:
         if ticket is None or ticket.status != "answered" or remembered.MARK not in ticket.answer:
             return None
         if not (self._is_own(conn, ticket, asked.person) or self._may(conn, ticket, asked.person)):
-            return Outcome(words("not_approver", asked.language))
+            return Outcome(words(_not_theirs(ticket, asked.lane), asked.language))
         remembered.revoke(conn, ticket.id)
         return Outcome(words("revoked", asked.language, id=ticket.id))
 
@@ -206,7 +206,7 @@ class Decisions:
             own_no = asked.route.name in {"no", "deny"} and self._is_own(conn, ticket, asked.person)
             if own_no and ticket.status in UNDECIDED and ticket.expires_at > asked.now:
                 return ticket
-            return Outcome(words("not_approver", asked.language))
+            return Outcome(words(_not_theirs(ticket, asked.lane), asked.language))
         if ticket is None or ticket.status not in UNDECIDED or ticket.expires_at <= asked.now:
             return Outcome(words("gone", asked.language))
         return ticket
@@ -249,6 +249,12 @@ class Decisions:
         if edited is None:
             return Outcome(words("gone", asked.language))
         return self._yes(conn, edited, asked)
+
+
+def _not_theirs(ticket: Ticket, here: Lane) -> str:
+    """What somebody is told who may not decide: where they cannot have seen the question, as of one that is not."""
+    seen = not here.private or here.id == ticket.conversation_id
+    return "not_approver" if seen else "gone"
 
 
 def _changed(spec: ToolSpec, before: dict[str, Any], fields: Fields) -> dict[str, Any]:

@@ -163,7 +163,7 @@ async def test_a_linked_identity_may_decide_and_a_former_operator_may_not(db: Da
     rules = settings(access={"default": "allow"})  # nobody is an operator any more
     async with house(db, "paid", rules=rules) as it:
         await it.press("ok:1", chat="9", author="9", key="cb:9")
-        assert it.channel.answers[-1][1] == "Only the person who was asked can decide this."
+        assert it.channel.answers[-1][1] == "This question is no longer open."
         await it.press("ok:1", chat="2", author="2", key="cb:2")
         await it.quiet()
         assert it.tools.calls == [("pay", "bob 3")]
