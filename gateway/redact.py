@@ -7,9 +7,11 @@ text holds none; each expression begins with a literal and has no unbounded run 
 costs no more than its length.
 """
 
+import base64
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
 from typing import Any
+from urllib.parse import quote
 
 MASK = "[redacted]"
 SHORTEST = 6  # a shorter known value would cut holes into ordinary words
@@ -100,7 +102,8 @@ class Redactor:
 
     def known(self, values: Iterable[str]) -> None:
         """Add values that must never show; those under `SHORTEST` characters are left to the shapes and keys."""
-        more = {*self._values, *(value for value in values if len(value) >= SHORTEST)}
+        whole = (value for value in values if len(value) >= SHORTEST)
+        more = {*self._values, *(form for value in whole for form in _forms(value))}
         self._values = tuple(sorted(more, key=lambda value: (-len(value), value)))  # longest first
 
     def text(self, text: str) -> str:
@@ -144,6 +147,13 @@ class Redactor:
         for key, value in event.items():
             event[key] = self.field(key, value)
         return event
+
+
+def _forms(value: str) -> set[str]:
+    """A value as it is, as it stands in an address, and in base64 without what fills that up."""
+    data = value.encode(errors="replace")
+    encoded = {base64.b64encode(data), base64.urlsafe_b64encode(data)}
+    return {value, quote(value, safe=""), quote(value), *(e.decode().rstrip("=") for e in encoded)}
 
 
 def _is_named(text: str) -> bool:

@@ -7,7 +7,7 @@ shows them.
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Literal
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -238,9 +238,19 @@ def _secrets(value: object) -> Iterator[str]:
     if isinstance(value, SecretStr):
         if text := value.get_secret_value():
             yield text
+            yield from _password(text)
     elif isinstance(value, Section):
         for _, below in value:
             yield from _secrets(below)
-    elif isinstance(value, dict):
-        for below in value.values():
+    elif isinstance(value, dict | list | tuple):
+        for below in value.values() if isinstance(value, dict) else value:
             yield from _secrets(below)
+
+
+def _password(text: str) -> Iterator[str]:
+    """The password in an address: what a driver says of its failure has that alone."""
+    _, found, rest = text.partition("://")
+    password = rest.rpartition("@")[0].partition(":")[2] if found else ""
+    if password:
+        yield password
+        yield unquote(password)
