@@ -6,7 +6,7 @@ from typing import Any
 from agent_core.ports import ModelRequest
 from agent_core.tools.registry import Registry
 from agent_core.tools.skills import skill_tools
-from agent_core.types import Context
+from agent_core.types import Context, Text
 from gateway.recipes.own_skills import OwnSkills
 from gateway.recipes.recipes import Recipes
 from gateway.recipes.skill_house import SkillHouse
@@ -59,7 +59,8 @@ def words(request: ModelRequest) -> list[str]:
 
 def beside(request: ModelRequest) -> str:
     """What stands beside the words of the newest message."""
-    last = [m for m in request.messages if any(isinstance(b, Context) for b in m.blocks)][-1]
+    said = (m for m in reversed(request.messages) if m.role == "user")
+    last = next(m for m in said if any(isinstance(b, Context | Text) for b in m.blocks))
     return "\n".join(b.text for b in last.blocks if isinstance(b, Context))
 
 
