@@ -62,6 +62,7 @@ async def post(
         return response.status, await response.json()
 
 
+@pytest.mark.slow
 async def test_the_most_that_the_cases_may_cost_is_known_before(house: ConsoleHouse) -> None:
     mine = {c["model"]: c["usd"] for c in (await api(house, "mine/evals"))["choices"]}
     assert mine[""] == mine["demo"] == mine["replay"] == 0.0
@@ -102,6 +103,7 @@ async def _over(house: ConsoleHouse, preset: str, seconds: float = 120.0) -> dic
     return seen[-1]
 
 
+@pytest.mark.slow
 async def test_only_operators_run_cases_and_only_with_models_that_there_are(
     house: ConsoleHouse,
 ) -> None:
