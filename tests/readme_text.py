@@ -36,6 +36,16 @@ class Block:
         lines = (_COMMENT.sub("", line).rstrip() for line in self.text.splitlines())
         return tuple(line for line in lines if line)
 
+    def changed(self, text: str) -> str:
+        """A file's text with the changes that the block, a diff, shows; each has one place in it."""
+        for hunk in re.split(r"^@@.*\n", self.text, flags=re.MULTILINE):
+            lines = hunk.splitlines(keepends=True)
+            before = "".join(line[1:] for line in lines if line[0] in " -")
+            after = "".join(line[1:] for line in lines if line[0] in " +")
+            assert text.count(before) == 1, f"{self.file} has {text.count(before)} times\n{before}"
+            text = text.replace(before, after)
+        return text
+
 
 class Readme:
     """One page."""

@@ -6,7 +6,6 @@ Two things differ, since nothing here reaches the network: what would install so
 
 import asyncio
 import os
-import re
 import shlex
 import sys
 from pathlib import Path
@@ -68,17 +67,10 @@ class Follower:
         path.write_text(block.text, "utf-8")
 
     def changes(self, step: str) -> None:
-        """Make the changes that the step shows in the file that the page names; each has one place."""
+        """Make the changes that the step shows in the file that the page names."""
         block = self.block(step)
         path = self.folder / block.file
-        text = path.read_text("utf-8")
-        for hunk in re.split(r"^@@.*\n", block.text, flags=re.MULTILINE):
-            lines = hunk.splitlines(keepends=True)
-            before = "".join(line[1:] for line in lines if line[0] in " -")
-            after = "".join(line[1:] for line in lines if line[0] in " +")
-            assert text.count(before) == 1, f"{block.file} has {text.count(before)} times\n{before}"
-            text = text.replace(before, after)
-        path.write_text(text, "utf-8")
+        path.write_text(block.changed(path.read_text("utf-8")), "utf-8")
 
     async def asks(self, words: str, **variables: str) -> str:
         """What a message in the terminal is answered, of alice's."""

@@ -14,7 +14,7 @@ from gateway.settings.settings import Settings
 from gateway.toolbox import Equipment, toolbox
 from swarm_presets.evals import cases
 from swarm_presets.problems import render
-from tests.readme_text import CHINESE, ENGLISH, ROOT, Readme
+from tests.readme_text import CHINESE, CONTRIBUTING, ENGLISH, ROOT, Readme
 from tests.tool_table import shipped, table, table_zh, written
 
 NAME = "compare-stocks"
@@ -99,3 +99,12 @@ def anchors(page: Path) -> set[str]:
     """The anchors of a page's headings, as GitHub makes them."""
     heads = re.findall(r"^#+ (.+)$", page.read_text("utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", head).strip().lower().replace(" ", "-") for head in heads}
+
+
+def test_every_change_of_a_recipe_has_its_place_in_the_code() -> None:
+    """A slow test follows the recipes to their end; here it is seen at once when code has moved away from one."""
+    diffs = [block for block in Readme(CONTRIBUTING).blocks if block.language == "diff"]
+    assert len(diffs) > 10
+    for block in diffs:
+        text = (ROOT / block.file).read_text("utf-8")
+        assert block.changed(text) != text
