@@ -318,6 +318,7 @@ def _turns(base: _Base, asking: AskingLanes, memory: Remembering) -> Turns:
         asking=asking,
         asked=partial(base.roles.wake, "questions"),
         spoke=memory.after,
+        condensed=memory.condensed,
         redactor=base.redactor,
         policy=settings.context.policy,
         budgets=base.budgets,

@@ -242,7 +242,7 @@ class House:
         )
         self.indexer = RecallIndexer(db)
         memory = Remembering(self.learning, self.indexer)
-        self.turns.spoke = memory.after
+        self.turns.spoke, self.turns.condensed = memory.after, memory.condensed
         self.runner = TurnRunner(
             self.turns,
             self.commands,

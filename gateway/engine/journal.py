@@ -63,6 +63,7 @@ class TurnJournal(SessionJournal):
         desk: Desk | None = None,
         checkpoints: tuple[Checkpoint, ...] = (),
         budget: TurnBudget | None = None,
+        condensed: Callable[[], None] = lambda: None,
         calls: Callable[[str], bool] = lambda _: False,
     ) -> None:
         super().__init__(
@@ -74,6 +75,7 @@ class TurnJournal(SessionJournal):
             desk=desk,
             checkpoints=checkpoints,
             budget=budget,
+            condensed=condensed,
         )
         self.lacks_room = False
         self._horizon = horizon

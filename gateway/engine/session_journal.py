@@ -42,7 +42,10 @@ LONG = 65_536  # bytes of text that are cleaned beside the event loop
 
 
 class SessionJournal:
-    """The journal of one session within a turn; `root` of the turn or a child of it."""
+    """The journal of one session within a turn; `root` of the turn or a child of it.
+
+    `condensed` is called when a summary is committed that stands for rows from which something is to be learnt.
+    """
 
     def __init__(
         self,
@@ -58,7 +61,9 @@ class SessionJournal:
         open_questions: set[int] | None = None,
         checkpoints: tuple[Checkpoint, ...] | None = None,
         budget: TurnBudget | None = None,
+        condensed: Callable[[], None] | None = None,
     ) -> None:
+        self._condensed = condensed or _nothing
         self._budget = budget
         self._fence = fence
         self._session_id = session_id
@@ -135,6 +140,8 @@ class SessionJournal:
             self._checkpoints = (*(self._checkpoints or ()), *checkpoints)
             if self._budget is not None:
                 self._budget.settled(self._session_id, booked[0])
+            if any(made.kind == "summary" for made in checkpoints):
+                self._condensed()
 
         if checkpoints:
             await self.checkpoints()

@@ -165,11 +165,11 @@ class Learning:
     def spoke(self, session_id: str, *, lane_id: str, private: bool) -> None:
         """A turn is over: the session is read when nothing more is said in it for a while."""
         due = self._clock.monotonic() + self._idle_s
+        first = not self._idle
         self._idle.pop(session_id, None)
         self._idle[session_id] = _Idle(PRIVATE if private else lane_id, due)
-        self._rounds.wake()
-        if not self._takes:
-            self._tell()  # what a compaction has left to be learnt
+        if first:  # else the task wakes in time anyway, for the one that is due before
+            self._rounds.wake()
 
     def after(self, begun: Begun) -> None:
         """The same, of a turn as the engine knows it."""

@@ -34,9 +34,13 @@ class Remembering:
 
     def left(self) -> None:
         """A session may have been left for another."""
-        self.learning.wake()
+        self.condensed()
         if self.indexer is not None:
             self.indexer.hurry()
+
+    def condensed(self) -> None:
+        """A summary stands for rows from which something is to be learnt now."""
+        self.learning.wake()
 
     def after(self, begun: Begun) -> None:
         """A turn is over."""

@@ -65,7 +65,7 @@ class Turns:
 
     `fresh` holds conversations in which rows have arrived that a running turn may steer in; `said`
     gives the words that a running turn has streamed, for a stop. `asked` is called when a person is
-    asked something, `spoke` when a turn is over.
+    asked something, `spoke` when a turn is over, `condensed` when a summary stands for rows.
     """
 
     db: Database
@@ -83,6 +83,7 @@ class Turns:
     asking: AskingLanes = field(default_factory=AskingLanes)
     asked: Callable[[], None] = lambda: None
     spoke: Callable[[Begun], None] = lambda _: None
+    condensed: Callable[[], None] = lambda: None
     transcriber: Callable[[], Transcriber | None] = lambda: None
     redactor: Redactor = field(default_factory=Redactor)
     budgets: Budgets | None = None
@@ -289,6 +290,7 @@ class Turns:
             preface=preface,
             checkpoints=begun.checkpoints,
             budget=turn_budget.of_turn(self.budgets, begun, language, self.senders),
+            condensed=self.condensed,
             calls=lambda text: bool(self.recipes and self.recipes.called(text, begun.principal)),
         )
 

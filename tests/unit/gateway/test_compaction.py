@@ -10,7 +10,7 @@ from agent_core.storage.statements import load_rows
 from agent_core.types import Context, Message
 from gateway.storage.db import Database
 from tests.harness import agent, call, delegate, team
-from tests.house import House, on_sqlite
+from tests.house import House, on_sqlite, until
 
 SMALL = replace(INFO, context_window=16_000)  # T = 8,000 tokens (TOK-6)
 LONG = "The close was 512.10 on that day and the volume was high. " * 40
@@ -86,6 +86,16 @@ async def test_a_long_chat_is_compacted_and_says_so_in_one_line(db: Database) ->
         assert len(heads(asked[-1])) == 1
         assert "Never short anything." in shown(asked[-1])  # what people say stays word for word
         assert not model.violations
+
+
+@on_sqlite
+async def test_what_a_summary_stands_for_is_learnt_at_once(db: Database) -> None:
+    """MEM-14: not only when the person has been silent."""
+    async with House(db, ScriptedModel(talker, info=SMALL), teacher=ScriptedModel([])) as house:
+        await long_chat(house)
+        await until(lambda: not house.learning.busy)
+        assert await house.one("select count(*) from checkpoint where kind = 'summary'") > 0
+        assert await house.one("select count(*) from memory_pending") == 0
 
 
 async def test_nothing_of_the_transcript_is_lost(db: Database) -> None:
