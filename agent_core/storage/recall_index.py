@@ -9,10 +9,22 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import groupby
 from typing import Any
 
-from sqlalchemy import ColumnElement, Connection, Row, Select, delete, func, insert, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    Executable,
+    Row,
+    bindparam,
+    delete,
+    func,
+    insert,
+    select,
+    update,
+)
 
 from agent_core import words
 from agent_core.storage.postings import (
@@ -45,6 +57,78 @@ _TURN = Turn.__table__  # type: ignore[attr-defined]
 SAID, KEPT = "said", "kept"  # the two corpora: transcripts, memories
 MARKER = "marker"
 BATCH = 500
+
+# Statements that run for each session that is indexed are built once: building costs more than running them.
+_ROW = _TRANSCRIPT.c
+_MARKED = select(_MARK.c.seq).where(_MARK.c.session_id == bindparam("session"))
+_NEW_ROWS = (
+    select(
+        _ROW.seq,
+        _ROW.turn_id,
+        _ROW.kind,
+        _ROW.body,
+        _ROW.meta,
+        _ROW.at,
+        func.coalesce(_TURN.c.principal, _SESSION.c.owner).label("owner"),
+        _TURN.c.session_id,
+    )
+    .join(_SESSION, _SESSION.c.id == _ROW.session_id)
+    .outerjoin(_TURN, _TURN.c.id == _ROW.turn_id)
+    .where(
+        _ROW.session_id == bindparam("session"),
+        _ROW.seq > bindparam("mark"),
+        _SESSION.c.parent.is_(None),
+    )
+    .order_by(_ROW.seq)
+    .limit(bindparam("most"))
+)
+_SPACE_NO = select(_SPACE.c.no).where(
+    *(_SPACE.c[name] == bindparam(name) for name in ("owner", "scope", "corpus"))
+)
+_LAST_GROUP = (
+    select(_GROUP.c.no, _GROUP.c.part, _GROUP.c.docs)
+    .where(_GROUP.c.space == bindparam("in_space"), _GROUP.c.ref == bindparam("session"))
+    .order_by(_GROUP.c.part.desc())
+    .limit(1)
+)
+_ADD_GROUP = insert(_GROUP).returning(_GROUP.c.no)
+_OF_GROUP = select(_GROUP).where(_GROUP.c.no == bindparam("group"))
+_SET_GROUP = (
+    update(_GROUP)
+    .where(_GROUP.c.no == bindparam("group"))
+    .values({name: bindparam(f"new_{name}") for name in ("docs", "tokens", "around")})
+)
+_ADD_DOCS = insert(_DOC)
+_DOC_IDS = (
+    select(_DOC.c.id)
+    .where(_DOC.c.id >= bindparam("first"), _DOC.c.id < bindparam("end"))
+    .order_by(_DOC.c.id)
+)
+_COUNT = (
+    update(_SPACE)
+    .where(_SPACE.c.no == bindparam("in_space"))
+    .values(
+        {
+            name: _SPACE.c[name] + bindparam(f"d_{name}")
+            for name in ("docs", "tokens", "pairs", "sessions")
+        }
+    )
+)
+
+
+@cache
+def _keep_mark(dialect: str) -> Executable:
+    add = insert_into(dialect, _MARK)
+    return add.on_conflict_do_update(
+        index_elements=["session_id"], set_={"seq": add.excluded.seq}
+    )
+
+
+@cache
+def _add_space(dialect: str) -> Executable:
+    return insert_into(dialect, _SPACE).on_conflict_do_nothing()
+
+
 # Where a turn's rows may be recalled: "private", a group's conversation id, or None for nowhere.
 ScopeOf = Callable[[int], str | None]
 
@@ -134,7 +218,8 @@ def index_new_rows(conn: Connection, session_id: str, scope_of: ScopeOf, limit: 
     Delegated sessions and rows that a fork copied are passed over: nobody said them there.
     """
     mark = _mark(conn, session_id)
-    rows = conn.execute(_new_rows(session_id, mark).limit(limit)).all()
+    wanted = {"session": session_id, "mark": mark, "most": limit}
+    rows = conn.execute(_NEW_ROWS, wanted).all()
     said = [(row, found) for row in rows if (found := _said(session_id, row)) is not None]
     scopes = {turn: scope_of(turn) for turn in {row.turn_id for row, _ in said}}
     for (owner, scope), batch in groupby(
@@ -143,12 +228,8 @@ def index_new_rows(conn: Connection, session_id: str, scope_of: ScopeOf, limit: 
         if scope is not None:
             add_rows(conn, owner, scope, session_id, [found for _, found in batch])
     if rows:
-        conn.execute(
-            insert_into(conn.dialect.name, _MARK).on_conflict_do_update(
-                index_elements=["session_id"], set_={"seq": rows[-1].seq}
-            ),
-            {"session_id": session_id, "seq": rows[-1].seq},
-        )
+        marked = {"session_id": session_id, "seq": rows[-1].seq}
+        conn.execute(_keep_mark(conn.dialect.name), marked)
     return len(rows)
 
 
@@ -166,22 +247,7 @@ def behind(conn: Connection, limit: int = 20) -> list[str]:
 
 
 def _mark(conn: Connection, session_id: str) -> int:
-    query = select(_MARK.c.seq).where(_MARK.c.session_id == session_id)
-    return conn.execute(query).scalar() or 0
-
-
-def _new_rows(session_id: str, mark: int) -> Select[Any]:
-    owner = func.coalesce(_TURN.c.principal, _SESSION.c.owner).label("owner")
-    row = _TRANSCRIPT.c
-    return (
-        select(
-            row.seq, row.turn_id, row.kind, row.body, row.meta, row.at, owner, _TURN.c.session_id
-        )
-        .join(_SESSION, _SESSION.c.id == row.session_id)
-        .outerjoin(_TURN, _TURN.c.id == row.turn_id)
-        .where(row.session_id == session_id, row.seq > mark, _SESSION.c.parent.is_(None))
-        .order_by(row.seq)
-    )
+    return conn.execute(_MARKED, {"session": session_id}).scalar() or 0
 
 
 def _said(session_id: str, row: Row[Any]) -> Said | None:
@@ -209,18 +275,17 @@ def _row_entry(space: int, row: Said) -> _Entry:
 def _ensure_space(conn: Connection, owner: str, scope: str, corpus: str) -> int:
     key = {"owner": owner, "scope": scope, "corpus": corpus}
     empty = {"docs": 0, "tokens": 0, "sessions": 0, "pairs": 0}
-    conn.execute(insert_into(conn.dialect.name, _SPACE).on_conflict_do_nothing(), {**key, **empty})
-    query = select(_SPACE.c.no).where(*(_SPACE.c[name] == value for name, value in key.items()))
-    no: int = conn.execute(query).scalar_one()
+    found: int | None = conn.execute(_SPACE_NO, key).scalar()
+    if found is not None:
+        return found
+    conn.execute(_add_space(conn.dialect.name), {**key, **empty})
+    no: int = conn.execute(_SPACE_NO, key).scalar_one()
     return no
 
 
 def _open_group(conn: Connection, space: int, session_id: str) -> tuple[int, int]:
     """The group that a session's next row goes to, and how many it has."""
-    query = select(_GROUP.c.no, _GROUP.c.part, _GROUP.c.docs).where(
-        _GROUP.c.space == space, _GROUP.c.ref == session_id
-    )
-    last = conn.execute(query.order_by(_GROUP.c.part.desc()).limit(1)).first()
+    last = conn.execute(_LAST_GROUP, {"in_space": space, "session": session_id}).first()
     if last is not None and last.docs < MAX_DOCS:
         return last.no, last.docs
     return _new_group(conn, space, session_id, 0 if last is None else last.part + 1), 0
@@ -228,13 +293,13 @@ def _open_group(conn: Connection, space: int, session_id: str) -> tuple[int, int
 
 def _new_group(conn: Connection, space: int, ref: str, part: int) -> int:
     values = {"space": space, "ref": ref, "part": part, "docs": 0, "tokens": 0, "around": b""}
-    no: int = conn.execute(insert(_GROUP).returning(_GROUP.c.no), values).scalar_one()
+    no: int = conn.execute(_ADD_GROUP, values).scalar_one()
     return no
 
 
 def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry]) -> None:
     """Add rows to a group, and to the statistics of both."""
-    before = conn.execute(select(_GROUP).where(_GROUP.c.no == group)).one()
+    before = conn.execute(_OF_GROUP, {"group": group}).one()
     made = [
         {
             "id": doc_id(group, before.docs + at, entry.size, named=bool(entry.flags & NAMED)),
@@ -243,16 +308,18 @@ def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry])
         }
         for at, entry in enumerate(entries)
     ]
-    conn.execute(insert(_DOC), made)
-    ids = conn.execute(select(_DOC.c.id).where(*_own(group)).order_by(_DOC.c.id)).scalars().all()
+    conn.execute(_ADD_DOCS, made)
+    mine = {"first": group_base(group), "end": group_base(group + 1)}
+    ids = conn.execute(_DOC_IDS, mine).scalars().all()
     flags = [value & FLAGS for value in unpack(before.around)] + [e.flags for e in entries]
     tokens = sum(entry.size for entry in entries)
     values = {
-        "docs": len(ids),
-        "tokens": before.tokens + tokens,
-        "around": pack(around([doc & MAX_SIZE for doc in ids], flags)),
+        "group": group,
+        "new_docs": len(ids),
+        "new_tokens": before.tokens + tokens,
+        "new_around": pack(around([doc & MAX_SIZE for doc in ids], flags)),
     }
-    conn.execute(update(_GROUP).where(_GROUP.c.no == group).values(**values))
+    conn.execute(_SET_GROUP, values)
     more = pairs(len(ids)) - pairs(before.docs)
     _count(conn, space, len(entries), tokens, more, sessions=int(before.docs == 0))
 
@@ -260,13 +327,8 @@ def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry])
 def _count(
     conn: Connection, space: int, docs: int, tokens: int, windows: int, *, sessions: int
 ) -> None:
-    values = {
-        "docs": _SPACE.c.docs + docs,
-        "tokens": _SPACE.c.tokens + tokens,
-        "pairs": _SPACE.c.pairs + windows,
-        "sessions": _SPACE.c.sessions + sessions,
-    }
-    conn.execute(update(_SPACE).where(_SPACE.c.no == space).values(**values))
+    more = {"d_docs": docs, "d_tokens": tokens, "d_pairs": windows, "d_sessions": sessions}
+    conn.execute(_COUNT, {"in_space": space, **more})
 
 
 def _own(group: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

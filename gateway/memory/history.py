@@ -8,7 +8,7 @@ import datetime as dt
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from agent_core.compaction import archive
 from agent_core.compaction.archive import Ref
@@ -25,6 +25,12 @@ from gateway.storage.tables import Conversation, Inbox
 _SESSION = Session.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
+# Asked of each turn that is indexed: built once.
+_WHERE = (
+    select(_CONVERSATION.c.id, _CONVERSATION.c.private, _CONVERSATION.c.session_id)
+    .join(_INBOX, _INBOX.c.conversation_id == _CONVERSATION.c.id)
+    .where(_INBOX.c.id == bindparam("turn"))
+)
 PRIVATE = "private"
 # In place of a turn: a call beside all conversations, of a person by themselves (`swarmgate mcp`).
 BESIDE = -1
@@ -44,12 +50,7 @@ def where_of(conn: Connection, turn_id: int) -> Where | None:
     """Where a turn runs; None for one that is not known."""
     if turn_id == BESIDE:
         return Where(PRIVATE, "")
-    query = (
-        select(_CONVERSATION.c.id, _CONVERSATION.c.private, _CONVERSATION.c.session_id)
-        .join(_INBOX, _INBOX.c.conversation_id == _CONVERSATION.c.id)
-        .where(_INBOX.c.id == turn_id)
-    )
-    row = conn.execute(query).first()
+    row = conn.execute(_WHERE, {"turn": turn_id}).first()
     if row is None:
         return None
     return Where(PRIVATE if row.private else row.id, row.session_id)

@@ -7,7 +7,7 @@ transcript never changes, so it can be read later; `last` bounds it, so that wha
 import datetime as dt
 import json
 
-from sqlalchemy import Connection, select
+from sqlalchemy import Connection, bindparam, select
 
 from agent_core.compaction.view import View
 from agent_core.memory.learn import Material
@@ -26,6 +26,15 @@ from gateway.turns.found import UNLEARNT
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 _TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
+# Asked of each turn that is indexed: built once.
+_FIRST_META = (
+    select(_TRANSCRIPT.c.meta)
+    .where(
+        _TRANSCRIPT.c.session_id == bindparam("session"), _TRANSCRIPT.c.turn_id == bindparam("turn")
+    )
+    .order_by(_TRANSCRIPT.c.seq)
+    .limit(1)
+)
 
 
 def session_ends(conn: Connection, lane: Lane, now: dt.datetime) -> None:
@@ -74,9 +83,7 @@ def material_of(conn: Connection, job: Job) -> Material:
 
 def is_unlearnt(conn: Connection, session_id: str, turn_id: int) -> bool:
     """Whether the preset of a turn let nothing of it be remembered."""
-    row = _TRANSCRIPT.c
-    here = (row.session_id == session_id, row.turn_id == turn_id)
-    first = conn.execute(select(row.meta).where(*here).order_by(row.seq).limit(1)).scalar()
+    first = conn.execute(_FIRST_META, {"session": session_id, "turn": turn_id}).scalar()
     return first is not None and UNLEARNT in json.loads(first)
 
 
