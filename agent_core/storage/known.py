@@ -5,6 +5,7 @@ from typing import NamedTuple
 from sqlalchemy import BindParameter, Connection, bindparam, exists, false, or_, select
 from sqlmodel import SQLModel
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables_memory import (
     Alert,
     EventRow,
@@ -33,8 +34,8 @@ _SAID = exists().where(
 
 _NEVER = false().label("book")
 _IN_BOOK = or_(*(exists().where(t.c.owner == _OWNER) for t in _BOOK)).label("book")
-_WITHOUT_BOOK = select(_REMEMBERED.label("memories"), _SAID.label("said"), _NEVER)
-_WITH_BOOK = select(_REMEMBERED.label("memories"), _SAID.label("said"), _IN_BOOK)
+_WITHOUT_BOOK = Prepared(select(_REMEMBERED.label("memories"), _SAID.label("said"), _NEVER))
+_WITH_BOOK = Prepared(select(_REMEMBERED.label("memories"), _SAID.label("said"), _IN_BOOK))
 
 
 class Known(NamedTuple):
@@ -49,4 +50,4 @@ def known(conn: Connection, owner: str, scope: str, session_id: str, *, book: bo
     """What there is of an owner besides this session; with `book` false theirs stays closed."""
     query = _WITH_BOOK if book else _WITHOUT_BOOK
     values = {"owner": owner, "scope": scope, "session": session_id}
-    return Known(*map(bool, conn.execute(query, values).one()))
+    return Known(*map(bool, query.execute(conn, values).one()))

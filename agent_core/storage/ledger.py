@@ -21,6 +21,7 @@ from sqlalchemy import (
     update,
 )
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables_budget import BudgetHold, BudgetPot
 from agent_core.storage.upsert import insert_into
 
@@ -30,7 +31,7 @@ _COUNTS = ("usd", "usd_held", "tokens", "tokens_held", "runs", "unpriced")
 
 # Statements of the hot path are built once: building costs more than running them.
 _MINE = (_HOLD.c.turn_id == bindparam("turn"), _HOLD.c.session_id == bindparam("session"))
-_REHOLD = (
+_REHOLD = Prepared(
     update(_HOLD)
     .where(*_MINE, _HOLD.c.n == bindparam("before"))
     .values(
@@ -40,8 +41,8 @@ _REHOLD = (
         tokens=bindparam("new_tokens"),
     )
 )
-_HOLDS = select(_HOLD).where(_HOLD.c.turn_id == bindparam("turn"))
-_DROP = delete(_HOLD).where(_HOLD.c.turn_id == bindparam("turn")).returning(_HOLD)
+_HOLDS = Prepared(select(_HOLD).where(_HOLD.c.turn_id == bindparam("turn")))
+_DROP = Prepared(delete(_HOLD).where(_HOLD.c.turn_id == bindparam("turn")).returning(_HOLD))
 
 
 @cache
@@ -56,16 +57,18 @@ def _lock(count: int) -> Executable:
 
 
 @cache
-def _change(count: int) -> Executable:
+def _change(count: int) -> Prepared:
     added = {name: _POT.c[name] + bindparam(f"d_{name}") for name in _COUNTS}
-    return update(_POT).where(_these(count)).values(added).returning(_POT)
+    return Prepared(update(_POT).where(_these(count)).values(added).returning(_POT))
 
 
-@cache
 def _add_hold(dialect: str) -> Executable:
     unique = ["turn_id", "session_id"]
     new = insert_into(dialect, _HOLD).on_conflict_do_nothing(index_elements=unique)
     return new.returning(_HOLD.c.n)
+
+
+_ADD_HOLD = Prepared(_add_hold)
 
 
 @dataclass(frozen=True, slots=True)
@@ -184,7 +187,7 @@ def change(
         "d_runs": runs,
         "d_unpriced": unpriced,
     }
-    found = {row.id: _pot(row) for row in conn.execute(_change(len(pots)), values)}
+    found = {row.id: _pot(row) for row in _change(len(pots)).execute(conn, values)}
     return [found[pot_id] for pot_id in pots if pot_id in found]
 
 
@@ -211,9 +214,9 @@ def keep_hold(conn: Connection, turn_id: int, session_id: str, old: Hold | None,
             "usd": new.amount.usd,
             "tokens": new.amount.tokens,
         }
-        return conn.execute(_add_hold(conn.dialect.name), values).first() is not None
-    changed = conn.execute(
-        _REHOLD,
+        return _ADD_HOLD.execute(conn, values).first() is not None
+    changed = _REHOLD.execute(
+        conn,
         {
             "turn": turn_id,
             "session": session_id,
@@ -229,7 +232,7 @@ def keep_hold(conn: Connection, turn_id: int, session_id: str, old: Hold | None,
 
 def holds_of(conn: Connection, turn_id: int) -> dict[str, Hold]:
     """What the sessions of a turn have set aside."""
-    return {row.session_id: _hold(row) for row in conn.execute(_HOLDS, {"turn": turn_id})}
+    return {row.session_id: _hold(row) for row in _HOLDS.execute(conn, {"turn": turn_id})}
 
 
 def holds_beside_turns(conn: Connection) -> list[tuple[int, Hold]]:
@@ -240,7 +243,7 @@ def holds_beside_turns(conn: Connection) -> list[tuple[int, Hold]]:
 
 def drop_holds(conn: Connection, turn_id: int) -> list[Hold]:
     """The holds of a turn, which are no more; what they set aside is for the caller to give back."""
-    return [_hold(row) for row in conn.execute(_DROP, {"turn": turn_id})]
+    return [_hold(row) for row in _DROP.execute(conn, {"turn": turn_id})]
 
 
 def _pot(row: Any) -> PotRow:

@@ -9,7 +9,6 @@ import datetime as dt
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import cache
 from itertools import groupby
 from typing import Any
 
@@ -17,7 +16,6 @@ from sqlalchemy import (
     ColumnElement,
     Connection,
     Executable,
-    Row,
     bindparam,
     delete,
     func,
@@ -42,6 +40,7 @@ from agent_core.storage.postings import (
     term,
     unpack,
 )
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Session, Transcript, Turn
 from agent_core.storage.tables_recall import RecallDoc, RecallGroup, RecallMark, RecallSpace
 from agent_core.storage.upsert import insert_into
@@ -58,10 +57,10 @@ SAID, KEPT = "said", "kept"  # the two corpora: transcripts, memories
 MARKER = "marker"
 BATCH = 500
 
-# Statements that run for each session that is indexed are built once: building costs more than running them.
+# Statements that run for each session that is indexed.
 _ROW = _TRANSCRIPT.c
-_MARKED = select(_MARK.c.seq).where(_MARK.c.session_id == bindparam("session"))
-_NEW_ROWS = (
+_MARKED = Prepared(select(_MARK.c.seq).where(_MARK.c.session_id == bindparam("session")))
+_NEW_ROWS = Prepared(
     select(
         _ROW.seq,
         _ROW.turn_id,
@@ -82,29 +81,31 @@ _NEW_ROWS = (
     .order_by(_ROW.seq)
     .limit(bindparam("most"))
 )
-_SPACE_NO = select(_SPACE.c.no).where(
-    *(_SPACE.c[name] == bindparam(name) for name in ("owner", "scope", "corpus"))
+_SPACE_NO = Prepared(
+    select(_SPACE.c.no).where(
+        *(_SPACE.c[name] == bindparam(name) for name in ("owner", "scope", "corpus"))
+    )
 )
-_LAST_GROUP = (
+_LAST_GROUP = Prepared(
     select(_GROUP.c.no, _GROUP.c.part, _GROUP.c.docs)
     .where(_GROUP.c.space == bindparam("in_space"), _GROUP.c.ref == bindparam("session"))
     .order_by(_GROUP.c.part.desc())
     .limit(1)
 )
-_ADD_GROUP = insert(_GROUP).returning(_GROUP.c.no)
-_OF_GROUP = select(_GROUP).where(_GROUP.c.no == bindparam("group"))
-_SET_GROUP = (
+_ADD_GROUP = Prepared(insert(_GROUP).returning(_GROUP.c.no))
+_OF_GROUP = Prepared(select(_GROUP).where(_GROUP.c.no == bindparam("group")))
+_SET_GROUP = Prepared(
     update(_GROUP)
     .where(_GROUP.c.no == bindparam("group"))
     .values({name: bindparam(f"new_{name}") for name in ("docs", "tokens", "around")})
 )
-_ADD_DOCS = insert(_DOC)
-_DOC_IDS = (
+_ADD_DOCS = Prepared(insert(_DOC))
+_DOC_IDS = Prepared(
     select(_DOC.c.id)
     .where(_DOC.c.id >= bindparam("first"), _DOC.c.id < bindparam("end"))
     .order_by(_DOC.c.id)
 )
-_COUNT = (
+_COUNT = Prepared(
     update(_SPACE)
     .where(_SPACE.c.no == bindparam("in_space"))
     .values(
@@ -116,17 +117,13 @@ _COUNT = (
 )
 
 
-@cache
 def _keep_mark(dialect: str) -> Executable:
     add = insert_into(dialect, _MARK)
-    return add.on_conflict_do_update(
-        index_elements=["session_id"], set_={"seq": add.excluded.seq}
-    )
+    return add.on_conflict_do_update(index_elements=["session_id"], set_={"seq": add.excluded.seq})
 
 
-@cache
-def _add_space(dialect: str) -> Executable:
-    return insert_into(dialect, _SPACE).on_conflict_do_nothing()
+_KEEP_MARK = Prepared(_keep_mark)
+_ADD_SPACE = Prepared(lambda dialect: insert_into(dialect, _SPACE).on_conflict_do_nothing())
 
 
 # Where a turn's rows may be recalled: "private", a group's conversation id, or None for nowhere.
@@ -219,7 +216,7 @@ def index_new_rows(conn: Connection, session_id: str, scope_of: ScopeOf, limit: 
     """
     mark = _mark(conn, session_id)
     wanted = {"session": session_id, "mark": mark, "most": limit}
-    rows = conn.execute(_NEW_ROWS, wanted).all()
+    rows = list(_NEW_ROWS.execute(conn, wanted))
     said = [(row, found) for row in rows if (found := _said(session_id, row)) is not None]
     scopes = {turn: scope_of(turn) for turn in {row.turn_id for row, _ in said}}
     for (owner, scope), batch in groupby(
@@ -229,7 +226,7 @@ def index_new_rows(conn: Connection, session_id: str, scope_of: ScopeOf, limit: 
             add_rows(conn, owner, scope, session_id, [found for _, found in batch])
     if rows:
         marked = {"session_id": session_id, "seq": rows[-1].seq}
-        conn.execute(_keep_mark(conn.dialect.name), marked)
+        _KEEP_MARK.execute(conn, marked)
     return len(rows)
 
 
@@ -247,10 +244,10 @@ def behind(conn: Connection, limit: int = 20) -> list[str]:
 
 
 def _mark(conn: Connection, session_id: str) -> int:
-    return conn.execute(_MARKED, {"session": session_id}).scalar() or 0
+    return _MARKED.execute(conn, {"session": session_id}).scalar() or 0
 
 
-def _said(session_id: str, row: Row[Any]) -> Said | None:
+def _said(session_id: str, row: Any) -> Said | None:
     """What a person or the assistant said in a row; None for the rest, and for rows of another session's turn."""
     if row.kind not in (RowKind.USER, RowKind.ASSISTANT):
         return None
@@ -275,17 +272,17 @@ def _row_entry(space: int, row: Said) -> _Entry:
 def _ensure_space(conn: Connection, owner: str, scope: str, corpus: str) -> int:
     key = {"owner": owner, "scope": scope, "corpus": corpus}
     empty = {"docs": 0, "tokens": 0, "sessions": 0, "pairs": 0}
-    found: int | None = conn.execute(_SPACE_NO, key).scalar()
+    found: int | None = _SPACE_NO.execute(conn, key).scalar()
     if found is not None:
         return found
-    conn.execute(_add_space(conn.dialect.name), {**key, **empty})
-    no: int = conn.execute(_SPACE_NO, key).scalar_one()
+    _ADD_SPACE.execute(conn, {**key, **empty})
+    no: int = _SPACE_NO.execute(conn, key).one()[0]
     return no
 
 
 def _open_group(conn: Connection, space: int, session_id: str) -> tuple[int, int]:
     """The group that a session's next row goes to, and how many it has."""
-    last = conn.execute(_LAST_GROUP, {"in_space": space, "session": session_id}).first()
+    last = _LAST_GROUP.execute(conn, {"in_space": space, "session": session_id}).first()
     if last is not None and last.docs < MAX_DOCS:
         return last.no, last.docs
     return _new_group(conn, space, session_id, 0 if last is None else last.part + 1), 0
@@ -293,13 +290,13 @@ def _open_group(conn: Connection, space: int, session_id: str) -> tuple[int, int
 
 def _new_group(conn: Connection, space: int, ref: str, part: int) -> int:
     values = {"space": space, "ref": ref, "part": part, "docs": 0, "tokens": 0, "around": b""}
-    no: int = conn.execute(_ADD_GROUP, values).scalar_one()
+    no: int = _ADD_GROUP.execute(conn, values).one()[0]
     return no
 
 
 def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry]) -> None:
     """Add rows to a group, and to the statistics of both."""
-    before = conn.execute(_OF_GROUP, {"group": group}).one()
+    before = _OF_GROUP.execute(conn, {"group": group}).one()
     made = [
         {
             "id": doc_id(group, before.docs + at, entry.size, named=bool(entry.flags & NAMED)),
@@ -308,9 +305,9 @@ def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry])
         }
         for at, entry in enumerate(entries)
     ]
-    conn.execute(_ADD_DOCS, made)
+    _ADD_DOCS.execute(conn, made)
     mine = {"first": group_base(group), "end": group_base(group + 1)}
-    ids = conn.execute(_DOC_IDS, mine).scalars().all()
+    ids = _DOC_IDS.execute(conn, mine).scalars()
     flags = [value & FLAGS for value in unpack(before.around)] + [e.flags for e in entries]
     tokens = sum(entry.size for entry in entries)
     values = {
@@ -319,7 +316,7 @@ def _append(conn: Connection, space: int, group: int, entries: Sequence[_Entry])
         "new_tokens": before.tokens + tokens,
         "new_around": pack(around([doc & MAX_SIZE for doc in ids], flags)),
     }
-    conn.execute(_SET_GROUP, values)
+    _SET_GROUP.execute(conn, values)
     more = pairs(len(ids)) - pairs(before.docs)
     _count(conn, space, len(entries), tokens, more, sessions=int(before.docs == 0))
 
@@ -328,7 +325,7 @@ def _count(
     conn: Connection, space: int, docs: int, tokens: int, windows: int, *, sessions: int
 ) -> None:
     more = {"d_docs": docs, "d_tokens": tokens, "d_pairs": windows, "d_sessions": sessions}
-    conn.execute(_COUNT, {"in_space": space, **more})
+    _COUNT.execute(conn, {"in_space": space, **more})
 
 
 def _own(group: int) -> tuple[ColumnElement[bool], ColumnElement[bool]]:

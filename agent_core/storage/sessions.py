@@ -13,6 +13,7 @@ from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, literal, or_, select, update
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.statements import ensure_session, last_seq, load_rows
 from agent_core.storage.tables import Checkpoint as CheckpointRow
 from agent_core.storage.tables import Session, Transcript
@@ -23,8 +24,8 @@ _TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
 _CHECKPOINT = CheckpointRow.__table__  # type: ignore[attr-defined]
 TITLE_CHARS = 60
 
-# On the path of each turn: built once.
-_LOAD = (
+# On the path of each turn.
+_LOAD = Prepared(
     select(_CHECKPOINT.c.kind, _CHECKPOINT.c.after, _CHECKPOINT.c.until, _CHECKPOINT.c.body)
     .where(_CHECKPOINT.c.session_id == bindparam("session"))
     .order_by(_CHECKPOINT.c.id)
@@ -42,7 +43,7 @@ class LastTurn:
 
 def load_checkpoints(conn: Connection, session_id: str) -> tuple[Checkpoint, ...]:
     """The checkpoints of a session, oldest first."""
-    found = conn.execute(_LOAD, {"session": session_id})
+    found = _LOAD.execute(conn, {"session": session_id})
     return tuple(Checkpoint(row.kind, row.after, row.until, json.loads(row.body)) for row in found)
 
 

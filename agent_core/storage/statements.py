@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from agent_core.ports import NewBlob
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Blob, Session, Transcript, Turn, UsageRow
 from agent_core.storage.upsert import insert_into
 from agent_core.types import NewRow, Row, RowKind, TurnStatus, Usage, decode, encode
@@ -21,7 +22,7 @@ _TURN = Turn.__table__  # type: ignore[attr-defined]
 _USAGE = UsageRow.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
 
-# Statements of the hot path are built once: building costs more than running them.
+# Statements of the hot path are prepared: building and compiling them costs more than running them.
 _LOAD = (
     select(
         _TRANSCRIPT.c.seq,
@@ -35,10 +36,12 @@ _LOAD = (
     .where(_TRANSCRIPT.c.session_id == bindparam("session"), _TRANSCRIPT.c.seq > bindparam("after"))
     .order_by(_TRANSCRIPT.c.seq)
 )
-_APPEND = insert(_TRANSCRIPT)
-_ADD_USAGE = insert(_USAGE)
-_OPEN_TURN = insert(_TURN)
-_CLOSE_TURN = (
+_LOAD_ALL = Prepared(_LOAD)
+_LOAD_UNTIL = Prepared(_LOAD.where(_TRANSCRIPT.c.seq <= bindparam("until")))
+_APPEND = Prepared(insert(_TRANSCRIPT))
+_ADD_USAGE = Prepared(insert(_USAGE))
+_OPEN_TURN = Prepared(insert(_TURN))
+_CLOSE_TURN = Prepared(
     update(_TURN)
     .where(_TURN.c.id == bindparam("turn"))
     .values(
@@ -83,8 +86,9 @@ def load_rows(
     conn: Connection, session_id: str, after: int = 0, *, until: int | None = None
 ) -> list[Row]:
     """The rows of a session with a `seq` above `after` (and up to `until`), in order."""
-    query = _LOAD if until is None else _LOAD.where(_TRANSCRIPT.c.seq <= until)
-    found = conn.execute(query, {"session": session_id, "after": after})
+    wanted = {"session": session_id, "after": after}
+    bound = {} if until is None else {"until": until}
+    found = (_LOAD_UNTIL if bound else _LOAD_ALL).execute(conn, wanted | bound)
     return [
         Row(r.seq, r.turn_id, RowKind(r.kind), decode(r.body), r.ref, r.at, json.loads(r.meta))
         for r in found
@@ -124,7 +128,7 @@ def append_rows(
         }
         for i, row in enumerate(rows, 1)
     ]
-    conn.execute(_APPEND, values)
+    _APPEND.execute(conn, values)
     return [
         Row(after + i, turn_id, row.kind, row.message, row.ref, now, row.meta)
         for i, row in enumerate(rows, 1)
@@ -142,8 +146,8 @@ def add_usage(
     now: dt.datetime,
 ) -> None:
     """Record one paid model call."""
-    conn.execute(
-        _ADD_USAGE,
+    _ADD_USAGE.execute(
+        conn,
         {
             "turn_id": turn_id,
             "session_id": session_id,
@@ -203,8 +207,8 @@ def open_turn(
     digest: str = "",
 ) -> None:
     """A turn begins; inbox rows up to `horizon` are backlog and never steered into it."""
-    conn.execute(
-        _OPEN_TURN,
+    _OPEN_TURN.execute(
+        conn,
         {
             "id": turn_id,
             "session_id": session_id,
@@ -225,4 +229,4 @@ def close_turn(
 ) -> None:
     """A turn ends."""
     values = {"turn": turn_id, "new_status": status.value, "ended": now, "error": error_id}
-    conn.execute(_CLOSE_TURN, values)
+    _CLOSE_TURN.execute(conn, values)

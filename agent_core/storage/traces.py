@@ -9,11 +9,12 @@ from typing import Any
 
 from sqlalchemy import Connection, delete, insert, select
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Trace, Turn
 
 _TRACE = Trace.__table__  # type: ignore[attr-defined]
 _TURN = Turn.__table__  # type: ignore[attr-defined]
-_ADD = insert(_TRACE)
+_ADD = Prepared(insert(_TRACE))
 BATCH = 2_000  # rows that one transaction deletes, so that no message waits for it
 
 
@@ -57,7 +58,7 @@ def add_traces(
             }
             for noted in events
         ]
-        conn.execute(_ADD, values)
+        _ADD.execute(conn, values)
 
 
 def traces_of_turn(conn: Connection, turn_id: int) -> list[TraceEvent]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables import Session
 from agent_core.storage.upsert import insert_into
@@ -19,20 +20,23 @@ from gateway.storage.tables import Conversation, Inbox
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _SESSION = Session.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
-# Statements of the hot path are built once: building costs more than running them.
-_BY_ID = (
+# Statements of the hot path are prepared: building and compiling them costs more than running them.
+_BY_ID = Prepared(
     select(_CONVERSATION, _SESSION.c.owner)
     .join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
     .where(_CONVERSATION.c.id == bindparam("lane"))
 )
-_RAISE = (
+_RAISE = Prepared(
     update(_CONVERSATION)
     .where(_CONVERSATION.c.id == bindparam("lane"))
     .values(epoch=_CONVERSATION.c.epoch + 1)
     .returning(_CONVERSATION.c.epoch)
 )
-_EPOCH = select(_CONVERSATION.c.epoch).where(_CONVERSATION.c.id == bindparam("lane"))
-_EPOCH_LOCKED = _EPOCH.with_for_update(read=True)
+_EPOCH = Prepared(  # SQLite, which has one writer at a time, leaves the lock out
+    select(_CONVERSATION.c.epoch)
+    .where(_CONVERSATION.c.id == bindparam("lane"))
+    .with_for_update(read=True)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +66,7 @@ def new_session_id() -> str:
 
 def find(conn: Connection, conversation_id: str) -> Lane | None:
     """The conversation, or None."""
-    row = conn.execute(_BY_ID, {"lane": conversation_id}).first()
+    row = _BY_ID.execute(conn, {"lane": conversation_id}).first()
     if row is None:
         return None
     return Lane(
@@ -148,12 +152,11 @@ def choose(conn: Connection, conversation_id: str, **values: str | bool) -> None
 
 def raise_epoch(conn: Connection, conversation_id: str) -> int:
     """Begin a run: every append of an earlier one is fenced from now on."""
-    epoch: int = conn.execute(_RAISE, {"lane": conversation_id}).scalar_one()
+    epoch: int = _RAISE.execute(conn, {"lane": conversation_id}).one()[0]
     return epoch
 
 
 def epoch_of(conn: Connection, conversation_id: str) -> int:
     """The present epoch, locked against change until this transaction ends."""
-    query = _EPOCH_LOCKED if conn.dialect.name == "postgresql" else _EPOCH
-    epoch: int = conn.execute(query, {"lane": conversation_id}).scalar_one()
+    epoch: int = _EPOCH.execute(conn, {"lane": conversation_id}).one()[0]
     return epoch

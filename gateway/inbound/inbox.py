@@ -7,10 +7,10 @@ happens next is a matter of the row: a turn, a command in the lane, or something
 import datetime as dt
 import json
 from dataclasses import dataclass
-from functools import cache
 
-from sqlalchemy import Connection, Executable, Row, bindparam, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, select, update
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.upsert import insert_into
 from channels.types import Attachment, Inbound, Kind
 from gateway.storage.tables import Inbox, InboxStatus
@@ -19,26 +19,28 @@ QUIET = "quiet"  # Inbound.data of a heartbeat
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _INBOX.c.status < int(InboxStatus.DONE))
 
-# Statements of the hot path are built once: building costs more than running them.
-_NEXT = select(_INBOX).where(*_OPEN).order_by(_INBOX.c.status.desc(), _INBOX.c.id).limit(1)
-_NEWEST = select(func.max(_INBOX.c.id)).where(*_OPEN)
-_TAKE = (
+# Statements of the hot path are prepared: building and compiling them costs more than running them.
+_NEXT = Prepared(
+    select(_INBOX).where(*_OPEN).order_by(_INBOX.c.status.desc(), _INBOX.c.id).limit(1)
+)
+_NEWEST = Prepared(select(func.max(_INBOX.c.id)).where(*_OPEN))
+_TAKE = Prepared(
     update(_INBOX)
     .where(_INBOX.c.id == bindparam("row"))
     .values(status=int(InboxStatus.IN_TURN), turn_id=bindparam("turn"))
 )
-_CLOSE_TURN = (
+_CLOSE_TURN = Prepared(
     update(_INBOX).where(_INBOX.c.turn_id == bindparam("turn")).values(status=int(InboxStatus.DONE))
 )
 
 
-@cache
-def _insert(dialect: str) -> Executable:
-    return (
+_INSERT = Prepared(
+    lambda dialect: (
         insert_into(dialect, _INBOX)
         .on_conflict_do_nothing(index_elements=["channel", "account", "key"])
         .returning(_INBOX.c.id)
     )
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,13 +152,13 @@ def insert_row(
         "attempts": 0,
         "at": now,
     }
-    found: int | None = conn.execute(_insert(conn.dialect.name), values).scalar()
+    found: int | None = _INSERT.execute(conn, values).scalar()
     return found
 
 
 def next_open(conn: Connection, conversation_id: str) -> Item | None:
     """The row to do next: the first of an open turn, else the oldest new one."""
-    row = conn.execute(_NEXT, {"lane": conversation_id}).first()
+    row = _NEXT.execute(conn, {"lane": conversation_id}).first()
     return None if row is None else item_of(row)
 
 
@@ -176,12 +178,12 @@ def new_rows(conn: Connection, conversation_id: str, after: int) -> list[Item]:
 
 def newest(conn: Connection, conversation_id: str) -> int:
     """The highest id of an open row: rows up to it are backlog of a turn that begins now."""
-    return conn.execute(_NEWEST, {"lane": conversation_id}).scalar() or 0
+    return _NEWEST.execute(conn, {"lane": conversation_id}).scalar() or 0
 
 
 def take(conn: Connection, ids: list[int], turn_id: int) -> None:
     """Put rows into a turn."""
-    conn.execute(_TAKE, [{"row": row_id, "turn": turn_id} for row_id in ids])
+    _TAKE.execute(conn, [{"row": row_id, "turn": turn_id} for row_id in ids])
 
 
 def clear_attempts(conn: Connection, turn_id: int) -> None:
@@ -202,7 +204,7 @@ def close_row(conn: Connection, row_id: int) -> None:
 
 def close_turn_rows(conn: Connection, turn_id: int) -> None:
     """All rows of a turn are done."""
-    conn.execute(_CLOSE_TURN, {"turn": turn_id})
+    _CLOSE_TURN.execute(conn, {"turn": turn_id})
 
 
 def open_conversations(conn: Connection) -> list[tuple[str, str]]:

@@ -15,6 +15,7 @@ from agent_core.compaction.archive import Ref
 from agent_core.compaction.standing import Standing
 from agent_core.memory.found import find_rows
 from agent_core.memory.question import question
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.recall_rows import Told, told
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.tables import Session
@@ -25,8 +26,8 @@ from gateway.storage.tables import Conversation, Inbox
 _SESSION = Session.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
-# Asked of each turn that is indexed: built once.
-_WHERE = (
+# Asked of each turn that is indexed.
+_WHERE = Prepared(
     select(_CONVERSATION.c.id, _CONVERSATION.c.private, _CONVERSATION.c.session_id)
     .join(_INBOX, _INBOX.c.conversation_id == _CONVERSATION.c.id)
     .where(_INBOX.c.id == bindparam("turn"))
@@ -50,7 +51,7 @@ def where_of(conn: Connection, turn_id: int) -> Where | None:
     """Where a turn runs; None for one that is not known."""
     if turn_id == BESIDE:
         return Where(PRIVATE, "")
-    row = conn.execute(_WHERE, {"turn": turn_id}).first()
+    row = _WHERE.execute(conn, {"turn": turn_id}).first()
     if row is None:
         return None
     return Where(PRIVATE if row.private else row.id, row.session_id)

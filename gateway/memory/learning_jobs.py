@@ -14,6 +14,7 @@ from agent_core.memory.learn import Material
 from agent_core.storage import pending
 from agent_core.storage.memories import PRIVATE
 from agent_core.storage.pending import Job
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import last_seq, load_rows
 from agent_core.storage.tables import Transcript, Turn
@@ -26,8 +27,8 @@ from gateway.turns.found import UNLEARNT
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 _TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
-# Asked of each turn that is indexed: built once.
-_FIRST_META = (
+# Asked of each turn that is indexed.
+_FIRST_META = Prepared(
     select(_TRANSCRIPT.c.meta)
     .where(
         _TRANSCRIPT.c.session_id == bindparam("session"), _TRANSCRIPT.c.turn_id == bindparam("turn")
@@ -83,7 +84,7 @@ def material_of(conn: Connection, job: Job) -> Material:
 
 def is_unlearnt(conn: Connection, session_id: str, turn_id: int) -> bool:
     """Whether the preset of a turn let nothing of it be remembered."""
-    first = conn.execute(_FIRST_META, {"session": session_id, "turn": turn_id}).scalar()
+    first = _FIRST_META.execute(conn, {"session": session_id, "turn": turn_id}).scalar()
     return first is not None and UNLEARNT in json.loads(first)
 
 

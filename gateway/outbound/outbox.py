@@ -5,11 +5,12 @@ import json
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import partial
 
 from sqlalchemy import Connection, Executable, bindparam, select, update
 
 from agent_core.ports import Clock
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Blob
 from agent_core.storage.upsert import insert_into
 from gateway.outbound.draft import Draft, body_of
@@ -21,7 +22,9 @@ from gateway.storage.tables import OutboxStatus
 _OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
 _ROW = _OUTBOX.c.id == bindparam("row")
-_KEEP = update(_OUTBOX).where(_ROW).values(ids=bindparam("shown"), final=bindparam("finals"))
+_KEEP = Prepared(
+    update(_OUTBOX).where(_ROW).values(ids=bindparam("shown"), final=bindparam("finals"))
+)
 REPLY = "reply"
 
 
@@ -73,13 +76,12 @@ def _upsert(conn: Connection, draft: Draft, status: OutboxStatus, now: dt.dateti
         "at": now,
         "sent_at": None,
     }
-    row_id: int = conn.execute(_put(conn.dialect.name, status), values).scalar_one()
+    row_id: int = _PUT[status].execute(conn, values).one()[0]
     return row_id
 
 
-@cache
-def _put(dialect: str, status: OutboxStatus) -> Executable:
-    """The statement of `_upsert`, built once: building costs more than running it."""
+def _put(status: OutboxStatus, dialect: str) -> Executable:
+    """The statement of `_upsert`."""
     statement = insert_into(dialect, _OUTBOX)
     new = statement.excluded
     # a preview that becomes visible late must not open again what is ready
@@ -90,6 +92,11 @@ def _put(dialect: str, status: OutboxStatus) -> Executable:
     )
     upsert = statement.on_conflict_do_update(index_elements=["turn_id", "key"], set_=kept)
     return upsert.returning(_OUTBOX.c.id)
+
+
+_PUT = {
+    status: Prepared(partial(_put, status)) for status in (OutboxStatus.OPEN, OutboxStatus.READY)
+}
 
 
 @dataclass(slots=True)
@@ -135,7 +142,7 @@ class Receipt:
             row_id = self.row_id
             if row_id is None:
                 row_id = _upsert(conn, self.draft, OutboxStatus.OPEN, self.clock.now())
-            conn.execute(_KEEP, {"row": row_id, "shown": ids, "finals": finals})
+            _KEEP.execute(conn, {"row": row_id, "shown": ids, "finals": finals})
             return row_id
 
         self.row_id = await settled(self.db, work)  # the message is visible, so it must be known

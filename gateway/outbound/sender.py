@@ -21,6 +21,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.exc import TimeoutError as PoolTimeoutError
 
 from agent_core.ports import Clock
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Blob
 from channels.base import CanArchive, Channel
 from channels.errors import (
@@ -47,7 +48,7 @@ log = logging.getLogger(__name__)
 _SHAPES = Redactor()
 _OUTBOX = OutboxTable.__table__  # type: ignore[attr-defined]
 _BLOB = Blob.__table__  # type: ignore[attr-defined]
-_MARK = (
+_MARK = Prepared(
     update(_OUTBOX)
     .where(_OUTBOX.c.id == bindparam("row"))
     .values(
@@ -289,7 +290,7 @@ class Sender:
         }
 
         def work(conn: Connection) -> None:
-            conn.execute(_MARK, values)
+            _MARK.execute(conn, values)
 
         await settled(self._db, work)
 

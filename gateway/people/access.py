@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, bindparam, delete, select, update
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.upsert import insert_into
 from gateway.settings.access import Access
 from gateway.storage.tables import Pairing, Person
@@ -22,7 +23,9 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which look like digits
 PAIRING_HOURS = 24
 LOCAL = frozenset({"web", "terminal"})  # whoever is in has shown a code or owns the machine
 
-_KNOWN = select(_PERSON.c.access, _PERSON.c.language).where(_PERSON.c.id == bindparam("person"))
+_KNOWN = Prepared(
+    select(_PERSON.c.access, _PERSON.c.language).where(_PERSON.c.id == bindparam("person"))
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +43,7 @@ class UnknownCode(Exception):
 
 def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.datetime) -> Verdict:
     """Whether this person may talk; makes or repeats a pairing code where the settings say so."""
-    row = conn.execute(_KNOWN, {"person": person}).first()
+    row = _KNOWN.execute(conn, {"person": person}).first()
     if row is not None and row.access == "revoked":
         return Verdict(False)
     listed = person in policy.operators or person in policy.allow
@@ -56,7 +59,7 @@ def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.date
 
 def is_allowed(conn: Connection, policy: Access, person: str) -> bool:
     """Whether this person may talk to the bot now, as `judge` has it; changes nothing."""
-    row = conn.execute(_KNOWN, {"person": person}).first()
+    row = _KNOWN.execute(conn, {"person": person}).first()
     if row is not None:
         return bool(row.access != "revoked")
     listed = person in policy.operators or person in policy.allow

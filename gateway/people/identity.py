@@ -9,15 +9,16 @@ from typing import Literal
 
 from sqlalchemy import Connection, bindparam, literal, select
 
+from agent_core.storage.prepared import Prepared
 from channels.types import Address, Author
 from gateway.storage.tables import Link, Person
 
 Language = Literal["en", "zh"]
 _PERSON = Person.__table__  # type: ignore[attr-defined]
 _LINK = Link.__table__  # type: ignore[attr-defined]
-# On the path of each turn: built once, and answered in one round trip.
+# On the path of each turn: prepared, and answered in one round trip.
 _ONE = select(literal(1).label("one")).subquery()
-_KNOWN = (
+_KNOWN = Prepared(
     select(_PERSON.c.language, _PERSON.c.access, _LINK.c.principal)
     .select_from(_ONE)
     .outerjoin(_PERSON, _PERSON.c.id == bindparam("person"))
@@ -37,7 +38,7 @@ class Known:
 
 def known(conn: Connection, person: str) -> Known:
     """What is stored about a person. Somebody who linked another identity first is a principal of their own."""
-    row = conn.execute(_KNOWN, {"person": person}).one()
+    row = _KNOWN.execute(conn, {"person": person}).one()
     return Known(row.language or "", row.principal or person, row.access == "revoked")
 
 

@@ -1,0 +1,101 @@
+"""Prepared statements do what the statement says, on both databases, with the types of its columns."""
+
+import datetime as dt
+from typing import Any
+
+import pytest
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
+from sqlalchemy.exc import IntegrityError
+
+from agent_core.storage.prepared import Prepared
+from agent_core.storage.tables import Session, Transcript
+from agent_core.storage.upsert import insert_into
+from gateway.storage.db import Database
+
+pytestmark = pytest.mark.statements
+_SESSION = Session.__table__  # type: ignore[attr-defined]
+_TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
+NOON = dt.datetime(2026, 3, 1, 12, tzinfo=dt.UTC)
+ADD = Prepared(insert(_SESSION))
+ADD_ONCE = Prepared(
+    lambda dialect: (
+        insert_into(dialect, _SESSION)
+        .on_conflict_do_nothing(index_elements=["id"])
+        .returning(_SESSION.c.id)
+    )
+)
+BY_OWNER = Prepared(
+    select(_SESSION.c.id, _SESSION.c.parent, _SESSION.c.created_at)
+    .where(_SESSION.c.owner == bindparam("whose"), _SESSION.c.title == "")
+    .order_by(_SESSION.c.id)
+    .limit(bindparam("most"))
+)
+COUNT = Prepared(select(func.count()).select_from(_SESSION))
+NAME = Prepared(
+    update(_SESSION).where(_SESSION.c.owner == bindparam("whose")).values(title=bindparam("new"))
+)
+DROP = Prepared(
+    delete(_SESSION)
+    .where(_SESSION.c.created_at < bindparam("before", type_=_SESSION.c.created_at.type))
+    .returning(_SESSION.c.id, _SESSION.c.created_at)
+)
+
+
+def session(number: int, owner: str = "alice", at: dt.datetime = NOON) -> dict[str, object]:
+    more = {"parent": None, "agent": None, "title": "", "created_at": at}
+    return {"id": f"s{number}", "owner": owner, **more}
+
+
+async def test_rows_come_with_the_types_of_their_columns(db: Database) -> None:
+    def work(conn: Connection) -> list[object]:
+        ADD.execute(conn, session(1))
+        ADD.execute(conn, [session(2), session(3), session(4, "bob")])
+        return [tuple(row) for row in BY_OWNER.execute(conn, {"whose": "alice", "most": 2})]
+
+    assert await db.write(work) == [("s1", None, NOON), ("s2", None, NOON)]
+
+
+async def test_columns_are_attributes_and_nothing_is_none(db: Database) -> None:
+    await db.write(lambda conn: ADD.execute(conn, session(1)))
+    wanted = {"whose": "alice", "most": 5}
+    row = await db.read(lambda conn: BY_OWNER.execute(conn, wanted).first())
+    assert (row.id, row.created_at) == ("s1", NOON)
+    nobody = await db.read(lambda conn: BY_OWNER.execute(conn, wanted | {"whose": "bob"}))
+    assert (nobody.first(), nobody.scalar(), nobody.scalars()) == (None, None, [])
+    with pytest.raises(LookupError):
+        nobody.one()
+
+
+async def test_changes_are_counted_and_returned(db: Database) -> None:
+    later = NOON + dt.timedelta(hours=1)
+
+    def work(conn: Connection) -> tuple[int, list[Any], Any]:
+        ADD.execute(conn, [session(1), session(2), session(3, "bob", later)])
+        changed = NAME.execute(conn, {"whose": "alice", "new": "prices"}).rowcount
+        gone = [tuple(row) for row in DROP.execute(conn, {"before": later})]
+        return changed, sorted(gone), COUNT.execute(conn, {}).scalar()
+
+    assert await db.write(work) == (2, [("s1", NOON), ("s2", NOON)], 1)
+
+
+async def test_a_statement_may_be_another_one_for_each_dialect(db: Database) -> None:
+    def work(conn: Connection) -> list[object]:
+        return [ADD_ONCE.execute(conn, session(1)).scalar() for _ in range(2)]
+
+    assert await db.write(work) == ["s1", None]
+
+
+async def test_a_naive_time_is_refused(db: Database) -> None:
+    naive = session(1) | {"created_at": NOON.replace(tzinfo=None)}
+    with pytest.raises(Exception, match="naive"):
+        await db.write(lambda conn: ADD.execute(conn, naive))
+
+
+async def test_errors_are_those_of_all_statements_and_undo_the_transaction(db: Database) -> None:
+    def work(conn: Connection) -> None:
+        ADD.execute(conn, session(1))
+        ADD.execute(conn, session(1))
+
+    with pytest.raises(IntegrityError):
+        await db.write(work)
+    assert await db.read(lambda conn: COUNT.execute(conn, {}).scalar()) == 0
