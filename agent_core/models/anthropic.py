@@ -157,14 +157,17 @@ class AnthropicModel:
         if self._client is None:
             if "anthropic" not in sys.modules:
                 await asyncio.to_thread(warm)
-            from anthropic import AsyncAnthropic, Timeout
+            from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
 
             # Reading has no limit of its own here: `watch` bounds it, and tells the phases apart.
+            timeout = Timeout(None, connect=CONNECT_SECONDS)
             self._client = AsyncAnthropic(
                 api_key=self._key,
                 base_url=self._base_url,
                 max_retries=self._max_retries,
-                timeout=Timeout(None, connect=CONNECT_SECONDS),
+                timeout=timeout,
+                # on the HTTP stack that serves and calls everything else here, for half the CPU of the SDK's own
+                http_client=DefaultAioHttpClient(timeout=timeout),
             )
         return self._client
 
