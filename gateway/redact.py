@@ -10,10 +10,14 @@ costs no more than its length.
 import base64
 import re
 from collections.abc import Iterable, Mapping, MutableMapping
+from functools import lru_cache
 from typing import Any
 from urllib.parse import quote
 
 MASK = "[redacted]"
+_NUMBERS = (bool, int, float)
+_MAPPINGS = (dict, Mapping)  # the first is found at once, the second by a search among its kin
+_LISTS = (list, tuple, set, frozenset)
 SHORTEST = 6  # a shorter known value would cut holes into ordinary words
 
 # What a shape cannot be without, a quick search that must succeed, and what is replaced.
@@ -122,21 +126,21 @@ class Redactor:
         """The value without secrets; mappings and lists are copied, never changed in place."""
         if isinstance(value, str):
             return self.text(value)
-        if isinstance(value, Mapping):
-            return {key: self.field(str(key), below) for key, below in value.items()}
-        if isinstance(value, list | tuple | set | frozenset):
-            return [self.value(below) for below in value]
-        if value is None or isinstance(value, bool | int | float):
+        if value is None or isinstance(value, _NUMBERS):
             return value
+        if isinstance(value, _MAPPINGS):
+            return {key: self.field(str(key), below) for key, below in value.items()}
+        if isinstance(value, _LISTS):
+            return [self.value(below) for below in value]
         return self.text(str(value))
 
     def field(self, key: str, value: Any) -> Any:
         """The value of a key: text under a secret key goes whole (also in a list), numbers stay."""
-        if not _SECRET_KEY.search(key):
+        if not _is_secret(key):
             return self.value(value)
         if isinstance(value, str | bytes) and value:
             return MASK
-        if isinstance(value, list | tuple | set | frozenset):
+        if isinstance(value, _LISTS):
             return [self.field(key, below) for below in value]
         return self.value(value)
 
@@ -154,6 +158,11 @@ def _forms(value: str) -> set[str]:
     data = value.encode(errors="replace")
     encoded = {base64.b64encode(data), base64.urlsafe_b64encode(data)}
     return {value, quote(value, safe=""), quote(value), *(e.decode().rstrip("=") for e in encoded)}
+
+
+@lru_cache(maxsize=1_024)
+def _is_secret(key: str) -> bool:
+    return _SECRET_KEY.search(key) is not None
 
 
 def _is_named(text: str) -> bool:

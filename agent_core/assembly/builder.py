@@ -6,8 +6,8 @@ which runs last.
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
 
 from agent_core.assembly.breakpoints import breakpoints
 from agent_core.assembly.report import Report, Section, marks_of
@@ -16,7 +16,7 @@ from agent_core.compaction.decisions import Summary
 from agent_core.compaction.view import Part, View
 from agent_core.models.tokens import mixed, of_text
 from agent_core.ports import ModelInfo, ModelRequest, ToolSchema
-from agent_core.types import Context, Image, Text, ToolResult
+from agent_core.types import Context, Image, Text
 
 
 @dataclass(frozen=True)
@@ -25,6 +25,9 @@ class Prefix:
 
     system: str
     tools: tuple[ToolSchema, ...]
+
+    def __hash__(self) -> int:
+        return hash((self.system, *(tool.name for tool in self.tools)))
 
     @cached_property
     def tokens(self) -> int:
@@ -43,6 +46,12 @@ class Prefix:
             Section("system", len(self.system), system),
             Section("tools", len(schemas), self.tokens - system),
         )
+
+
+@lru_cache(maxsize=64)
+def measured(prefix: Prefix) -> Prefix:
+    """The first prefix that equals this one, already measured: nearly every turn of a team has the same."""
+    return prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +96,9 @@ def report(made: ModelRequest, view: View, frame: Frame, turn_id: int, measure: 
         threshold=measure.threshold,
         tokens=round(total * measure.ratio),
         sections=tuple(
-            replace(s, tokens=round(s.tokens * measure.ratio)) for s in sections if s.chars
+            Section(s.name, s.chars, round(s.tokens * measure.ratio), s.cut)
+            for s in sections
+            if s.chars
         ),
         marks=marks_of(made.breakpoints),
         messages=len(made.messages),
@@ -136,7 +147,7 @@ def _head(summary: Summary, heads: Sequence[Part]) -> Iterator[Section]:
     }
     for name, text in texts.items():
         yield Section(name, len(text), of_text(text), cut=name != "facts")
-    whole = sum(_chars(part) for part in heads) - sum(map(len, texts.values()))
+    whole = sum(part.chars for part in heads) - sum(map(len, texts.values()))
     tokens = sum(p.tokens for p in heads) - sum(map(of_text, texts.values()))
     yield Section("earlier words", max(0, whole), max(0, tokens), cut=True)
 
@@ -147,11 +158,4 @@ def _section(name: str, parts: Sequence[Part], view: View) -> Section:
     cut = any(seq in short for part in parts for seq in part.seqs) or any(
         part.kind == "note" and not part.seqs for part in parts
     )
-    return Section(name, sum(map(_chars, parts)), sum(p.tokens for p in parts), cut)
-
-
-def _chars(part: Part) -> int:
-    return sum(
-        len(b.content) if isinstance(b, ToolResult) else len(getattr(b, "text", ""))
-        for b in part.message.blocks
-    )
+    return Section(name, sum(p.chars for p in parts), sum(p.tokens for p in parts), cut)

@@ -4,7 +4,7 @@ Tokens are estimates, already multiplied by what the provider's own counts taugh
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from agent_core.ports import Breakpoint
@@ -42,7 +42,9 @@ class Report:
 
     def to_json(self) -> dict[str, Any]:
         """As it is stored in the trace."""
-        return asdict(self)
+        whole = {name: getattr(self, name) for name in _REPORT}
+        parts = [{name: getattr(s, name) for name in _SECTION} for s in self.sections]
+        return whole | {"sections": parts}
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> "Report":
@@ -52,6 +54,10 @@ class Report:
         values["sections"] = tuple(Section(**s) for s in values.get("sections", ()))
         values["marks"] = tuple((at, life) for at, life in values.get("marks", ()))
         return cls(**values)
+
+
+_REPORT = tuple(f.name for f in fields(Report))
+_SECTION = tuple(f.name for f in fields(Section))
 
 
 def marks_of(breakpoints: Sequence[Breakpoint]) -> tuple[tuple[int, str], ...]:

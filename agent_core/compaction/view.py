@@ -32,7 +32,8 @@ class Part:
 
     `kind`: "head" stands for the rows behind the cut (turn 0, no seqs); "row" is a person's or a model's row;
     "results" are the answers to the calls of the part before it, `seqs` in call order; "note" are words of the runtime:
-    a NOTE row, or a mark where rows were dropped (no seqs). `tokens` is an estimate (`mixed`).
+    a NOTE row, or a mark where rows were dropped (no seqs). `tokens` is an estimate (`mixed`), `chars` the length of
+    its texts.
     """
 
     message: Message
@@ -40,6 +41,7 @@ class Part:
     seqs: tuple[int, ...]
     tokens: int
     kind: PartKind
+    chars: int
 
 
 _Known = dict[tuple[PartKind, tuple[int, ...]], Part]
@@ -260,7 +262,14 @@ class _Draft:
         known = self.known.get((kind, seqs))
         if known is not None and known.message == message and known.turn_id == turn_id:
             return known
-        return Part(message, turn_id, seqs, of_message(message), kind)
+        return Part(message, turn_id, seqs, of_message(message), kind, _chars(message))
+
+
+def _chars(message: Message) -> int:
+    return sum(
+        len(b.content) if isinstance(b, ToolResult) else len(getattr(b, "text", ""))
+        for b in message.blocks
+    )
 
 
 def _is_visible(row: Row, standing: Standing) -> bool:

@@ -17,7 +17,7 @@ from agent_core.models.anthropic_events import Fold
 from agent_core.models.anthropic_wire import Form, body, thinking_form
 from agent_core.models.failures import of_sdk, transport_errors
 from agent_core.models.lazy_packages import Waiting, open_by_name
-from agent_core.models.sse import frames
+from agent_core.models.sse import batches
 from agent_core.models.stream import StreamLimits, closing, drain, watch
 from agent_core.ports import Chunk, ModelInfo, ModelRequest
 
@@ -53,10 +53,18 @@ def warm() -> None:
     import anthropic
 
     anthropic.AsyncAnthropic  # noqa: B018 - the SDK fills its namespace lazily
+    anthropic.DefaultAioHttpClient  # noqa: B018
 
 
-def _life(event: dict[str, Any]) -> bool:
-    return str(event.get("type")) in {"content_block_delta", "content_block_stop"}
+_Events = list[
+    dict[str, Any]
+]  # that came together: one step through time-outs and generators for all of them
+
+
+def _life(events: _Events) -> bool:
+    return any(
+        event.get("type") in ("content_block_delta", "content_block_stop") for event in events
+    )
 
 
 class AnthropicModel:
@@ -101,11 +109,12 @@ class AnthropicModel:
         limits = self._limits.within(request.idle)
         events = watch(self._events(request), limits, self._provider, _life)
         async with closing(events) as source:
-            async for event in source:
-                chunk = fold.feed(event)
-                if chunk is not None:
-                    yield chunk
-                if event.get("type") == "message_stop":
+            async for batch in source:
+                for event in batch:
+                    chunk = fold.feed(event)
+                    if chunk is not None:
+                        yield chunk
+                if any(event.get("type") == "message_stop" for event in batch):
                     await drain(source)
                     break
         yield fold.finish()
@@ -116,14 +125,14 @@ class AnthropicModel:
         if client is not None:
             await client.close()
 
-    async def _events(self, request: ModelRequest) -> AsyncIterator[dict[str, Any]]:
+    async def _events(self, request: ModelRequest) -> AsyncIterator[_Events]:
         """The events of one answer. What the model is found not to accept is left out and the call made again."""
         form = self._form
         while True:
             try:
                 async with closing(self._call(body(request, self._info, form))) as source:
-                    async for event in source:
-                        yield event
+                    async for events in source:
+                        yield events
             except ModelBadRequest as error:
                 simpler = _simpler(form, error.detail)
                 if simpler is None:
@@ -134,15 +143,15 @@ class AnthropicModel:
                     self._form = form
                 return
 
-    async def _call(self, content: dict[str, Any]) -> AsyncIterator[dict[str, Any]]:
+    async def _call(self, content: dict[str, Any]) -> AsyncIterator[_Events]:
         client, started = await self._ready(), False
         try:
             response = await _post(client, content)
             try:
-                async for name, data in frames(response.aiter_bytes()):
-                    if name != "ping":
+                async for batch in batches(response.aiter_bytes()):
+                    if events := [json.loads(data) for name, data in batch if name != "ping"]:
                         started = True
-                        yield json.loads(data)
+                        yield events
             finally:
                 await response.aclose()
         except ValueError as error:

@@ -24,6 +24,10 @@ from agent_core.types import (
 
 MISSING_RESULT = "no result was recorded"
 OPENING = "(the conversation goes on)"
+_CALLING = (ToolUse, ToolResult)
+_WORDS = {Context: 1, Text: 2}  # in the order in which they stand
+_OF_ASSISTANT = (Thinking, ToolUse)
+_OF_USER = (Image, ToolResult)
 
 _UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
 
@@ -69,7 +73,24 @@ def normalise(messages: Sequence[Message], breakpoints: Iterable[int] = ()) -> N
     `breakpoints` are indexes into `messages`; each becomes the place of the last block that came from its message, even
     where that message was merged or its results were moved. One whose message vanished is left out.
     """
+    if _is_normal(messages):
+        return Normal(
+            tuple(messages), {at: (at, len(messages[at].blocks) - 1) for at in breakpoints}
+        )
     return _finish(_merge(_pair(_drafts(messages))), set(breakpoints))
+
+
+def _is_normal(messages: Sequence[Message]) -> bool:
+    """Whether words alone go to and fro, as in most chats: then there is nothing to do."""
+    role: Role = "user"
+    for message in messages:
+        places = [_WORDS.get(type(b), 0) for b in message.blocks]
+        if message.role != role or not places or 0 in places or places != sorted(places):
+            return False
+        if not all(_belongs(role, block) for block in message.blocks):
+            return False
+        role = "assistant" if role == "user" else "user"
+    return bool(messages)
 
 
 def safe_ids(messages: Sequence[Message]) -> tuple[Message, ...]:
@@ -79,7 +100,7 @@ def safe_ids(messages: Sequence[Message]) -> tuple[Message, ...]:
     """
     return tuple(
         Message(m.role, tuple(_safe(b) for b in m.blocks))
-        if any(isinstance(b, ToolUse | ToolResult) for b in m.blocks)
+        if any(isinstance(b, _CALLING) for b in m.blocks)
         else m
         for m in messages
     )
@@ -96,13 +117,11 @@ def _safe(block: Block) -> Block:
 
 
 def _belongs(role: Role, block: Block) -> bool:
-    match block:
-        case Text(text) | Context(text):
-            return bool(text.strip()) and (role == "user" or isinstance(block, Text))
-        case Thinking() | ToolUse():
-            return role == "assistant"
-        case Image() | ToolResult():
-            return role == "user"
+    if isinstance(block, Text):
+        return bool(block.text.strip())
+    if isinstance(block, Context):
+        return role == "user" and bool(block.text.strip())
+    return isinstance(block, _OF_USER if role == "user" else _OF_ASSISTANT)
 
 
 def _drafts(messages: Sequence[Message]) -> list[_Draft]:
@@ -125,6 +144,8 @@ def _place(block: Block) -> int:
 
 def _pair(drafts: list[_Draft]) -> list[_Draft]:
     """Move each result directly behind its call; drop orphans; stand in for missing ones (TPR-1)."""
+    if not any(isinstance(p.block, _CALLING) for draft in drafts for p in draft.pieces):
+        return [draft for draft in drafts if draft.pieces]
     seen: set[str] = set()
     slots: dict[str, list[_Slot]] = {}
     out: list[_Draft] = []

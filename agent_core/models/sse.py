@@ -8,7 +8,14 @@ from collections.abc import AsyncIterator
 
 
 async def frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, str]]:
-    """Yield (event, data) of each event with data, in order. `event` is "" where the stream names none.
+    """Yield (event, data) of each event with data, in order. `event` is "" where the stream names none."""
+    async for batch in batches(chunks):
+        for frame in batch:
+            yield frame
+
+
+async def batches(chunks: AsyncIterator[bytes]) -> AsyncIterator[list[tuple[str, str]]]:
+    """What `frames` yields, as it came: the events that a chunk completes, at least one.
 
     LF and CRLF end lines. A last event without its empty line is still given, for servers that forget it.
     """
@@ -18,11 +25,10 @@ async def frames(chunks: AsyncIterator[bytes]) -> AsyncIterator[tuple[str, str]]
         if b"\r" in rest:
             rest = rest.replace(b"\r\n", b"\n")
         *whole, rest = rest.split(b"\n\n")
-        for frame in whole:
-            if found := _parse(frame):
-                yield found
-    if found := _parse(rest):
-        yield found
+        if found := [frame for text in whole if (frame := _parse(text))]:
+            yield found
+    if last := _parse(rest):
+        yield [last]
 
 
 def _parse(frame: bytes) -> tuple[str, str] | None:

@@ -7,7 +7,7 @@ before the call is made. A summary that fails never fails the turn.
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from agent_core.assembly.builder import Frame, Measure, Prefix, report, request
+from agent_core.assembly.builder import Frame, Measure, Prefix, measured, report, request
 from agent_core.compaction.compactor import Outcome, compact
 from agent_core.compaction.economics import FIVE_MINUTES, HOUR, Situation
 from agent_core.compaction.ladder import Asked
@@ -72,7 +72,7 @@ def _frame(run: Run) -> Frame:
     info = run.model.info
     if run.prefix is None:
         schemas = tuple(spec.schema for spec in shown(run.tools, run.waiting))
-        run.prefix = Prefix(prompted(run), schemas)
+        run.prefix = measured(Prefix(prompted(run), schemas))
     tokens = min(run.agent.limits.output_tokens, info.max_output_tokens)
     return Frame(run.prefix, info, tokens, run.agent.effort)
 

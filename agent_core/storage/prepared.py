@@ -78,7 +78,7 @@ class Prepared:
         if conn.dialect.name != "sqlite":
             made = conn.execute(self._of(conn.dialect.name), values)
             return Found(made.all() if made.returns_rows else (), made.rowcount)
-        each = [values] if isinstance(values, Mapping) else values
+        each = values if isinstance(values, list) else [cast("Values", values)]
         form = self._form
         if form is None:
             form = self._form = _Form(self._of("sqlite"), conn.dialect, list(each[0]))

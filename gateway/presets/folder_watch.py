@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 DEBOUNCE_MS = 300  # the most that a series of changes is waited for
-QUIET_MS = 100  # without a further change a series is over; an editor's save is several changes
+# Without a further change a series is over; an editor's save is several changes. A watch looks as often into what the
+# system has told it, also while nothing happens, so half of DEBOUNCE_MS: two looks are the wait of a single change.
+QUIET_MS = 150
 _EDITORS = (".swp", ".swx", ".tmp", "~")
 
 

@@ -47,6 +47,7 @@ class AnthropicTwin(Twin, ScriptBook):
         key: the API key that is accepted (None: any but an empty one).
         cache: the prefix cache.
         disconnects: streams that the client left before their end.
+        peers: where each call came from, as (address, port).
     """
 
     name = "anthropic"
@@ -58,6 +59,7 @@ class AnthropicTwin(Twin, ScriptBook):
         self.key: str | None = None
         self.cache = PrefixCache()
         self.disconnects = 0
+        self.peers: list[tuple[str, int]] = []
 
     def add_routes(self, app: web.Application) -> None:
         """Add the API."""
@@ -101,6 +103,8 @@ class AnthropicTwin(Twin, ScriptBook):
 
     async def _messages(self, request: web.Request) -> web.StreamResponse:
         body = request[CALL].params
+        if request.transport is not None:
+            self.peers.append(request.transport.get_extra_info("peername"))
         if refused := self._refused(request):
             return refused
         if self.models and body.get("model") not in self.models:
