@@ -18,6 +18,7 @@ MASK = "[redacted]"
 _NUMBERS = (bool, int, float)
 _MAPPINGS = (dict, Mapping)  # the first is found at once, the second by a search among its kin
 _LISTS = (list, tuple, set, frozenset)
+_PLAIN = frozenset({bool, int, float, type(None)})  # never replaced, whatever their key
 SHORTEST = 6  # a shorter known value would cut holes into ordinary words
 
 # What a shape cannot be without, a quick search that must succeed, and what is replaced.
@@ -129,7 +130,10 @@ class Redactor:
         if value is None or isinstance(value, _NUMBERS):
             return value
         if isinstance(value, _MAPPINGS):
-            return {key: self.field(str(key), below) for key, below in value.items()}
+            return {
+                key: below if type(below) in _PLAIN else self.field(str(key), below)
+                for key, below in value.items()
+            }
         if isinstance(value, _LISTS):
             return [self.value(below) for below in value]
         return self.text(str(value))

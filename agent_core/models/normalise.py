@@ -84,11 +84,14 @@ def _is_normal(messages: Sequence[Message]) -> bool:
     """Whether words alone go to and fro, as in most chats: then there is nothing to do."""
     role: Role = "user"
     for message in messages:
-        places = [_WORDS.get(type(b), 0) for b in message.blocks]
-        if message.role != role or not places or 0 in places or places != sorted(places):
+        if message.role != role or not message.blocks:
             return False
-        if not all(_belongs(role, block) for block in message.blocks):
-            return False
+        before = 0
+        for block in message.blocks:
+            place = _WORDS.get(type(block), 0)
+            if place < max(before, 1) or not _belongs(role, block):
+                return False
+            before = place
         role = "assistant" if role == "user" else "user"
     return bool(messages)
 

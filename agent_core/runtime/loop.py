@@ -160,6 +160,8 @@ def with_new_ids(finished: FinishedChunk, rows: Sequence[Row]) -> FinishedChunk:
     Some servers count from 0 in each answer, so a second `call_0` would pass for one that has its
     result already.
     """
+    if not finished.message.calls:
+        return finished
     taken = {call.id for row in rows for call in row.message.calls}
     blocks: list[Block] = []
     for block in finished.message.blocks:
