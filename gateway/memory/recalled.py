@@ -5,8 +5,9 @@ byte for byte and nothing has to be put back afterwards (INJ-1 … INJ-4). What 
 """
 
 import logging
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from sqlalchemy import Connection
@@ -35,6 +36,7 @@ from gateway.turns.found import Found
 
 log = logging.getLogger(__name__)
 ARCHIVED = "[archive] Condensed parts of this conversation; restore_archive gives one back by its reference."
+EXPECTED = 1_000  # conversations of which it is remembered that something was there
 KEYWORDS = 3  # that a message shares with an archive to be about it; one alone is found in any chat
 COMPACTIONS = frozenset(
     {"clear", "fold", "summary"}
@@ -67,6 +69,19 @@ class Recaller:
     recall: Recall
     known: Callable[[str], Sequence[Row]]
     rules: Callable[[Lane], MemoryRules] = lambda _: MemoryRules()
+    _expected: OrderedDict[str, None] = field(default_factory=OrderedDict)
+
+    def expects(self, conversation_id: str) -> bool:
+        """Whether something was there to be recalled for the last message of a conversation: a hint, no more."""
+        return conversation_id in self._expected
+
+    def has(self, conn: Connection, conversation_id: str) -> bool:
+        """Whether `before` would find something to look into; for a transaction that has other things to do as well."""
+        try:
+            return self._next(conn, conversation_id) is not None
+        except Exception as e:  # noqa: BLE001 - `before` meets it again, outside of the caller's transaction
+            log.debug("not known what to recall: %r", e)
+            return True
 
     async def before(self, conversation_id: str) -> Found | None:
         """What to put beside the next message of a conversation; None where no turn would begin, or nothing is found.
@@ -78,6 +93,7 @@ class Recaller:
         except Exception as e:  # noqa: BLE001 - the turn itself will say what is wrong with the database
             log.debug("nothing recalled: %r", e)
             return None
+        self._expect(conversation_id, there=asked is not None)
         if asked is None:
             return None
         rules = self.rules(asked.lane)
@@ -105,6 +121,13 @@ class Recaller:
             meta["symbols"] = list(gathered.focus.symbols)
         contexts = (*gathered.contexts, *archived)
         return Found(asked.item.id, contexts, meta) if meta or contexts else None
+
+    def _expect(self, conversation_id: str, *, there: bool) -> None:
+        self._expected.pop(conversation_id, None)
+        if there:
+            self._expected[conversation_id] = None
+        if len(self._expected) > EXPECTED:
+            self._expected.popitem(last=False)
 
     def _next(self, conn: Connection, conversation_id: str) -> _Next | None:
         item = inbox.next_open(conn, conversation_id)

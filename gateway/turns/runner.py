@@ -95,10 +95,19 @@ class TurnRunner:
         self.last_tries.leave(conversation_id)
 
     async def _begin(self, conversation_id: str) -> Begun | None:
+        """What is next, begun, with what is recalled for it.
+
+        Of most people nothing is known yet: the transaction that sees that begins as well. Otherwise it is read first.
+        """
         now = self.turns.clock.now()
-        found = await self.recaller.before(conversation_id) if self.recaller else None
+        recaller, found = self.recaller, None
+        looks = recaller is not None and not recaller.expects(conversation_id)
+        if recaller is not None and not looks:
+            found = await recaller.before(conversation_id)
 
         def work(conn: Connection) -> Begun | None:
+            if looks and recaller is not None and recaller.has(conn, conversation_id):
+                raise _Recalls
             begun = begin(
                 conn,
                 conversation_id,
@@ -115,7 +124,12 @@ class TurnRunner:
             )
             return self.turns.ready(conn, begun)
 
-        return await self.turns.db.write(work)
+        try:
+            return await self.turns.db.write(work)
+        except _Recalls:
+            assert recaller is not None  # noqa: S101 - who else has raised it
+            found, looks = await recaller.before(conversation_id), False
+            return await self.turns.db.write(work)
 
     async def _command(self, begun: Begun) -> None:
         item = begun.item
@@ -163,6 +177,10 @@ class TurnRunner:
 
         for letter in await self.turns.db.write(work):
             self.turns.senders.send(self.turns.senders.letter(*letter))
+
+
+class _Recalls(Exception):
+    """Nothing is begun yet: something may be recalled for the message, which is read outside of this transaction."""
 
 
 def _about(begun: Begun) -> AbstractContextManager[None]:

@@ -70,6 +70,21 @@ async def test_without_anything_known_the_message_stays_bare(db: Database) -> No
         assert row.meta == {}
 
 
+async def test_what_becomes_known_between_two_messages_is_there_for_the_second(
+    db: Database,
+) -> None:
+    """ASM-6: that nothing was known for the first message says nothing of the next, nor that something was."""
+    model = ScriptedModel(["hello", "all well", "none"])
+    async with House(db, model) as house:
+        await house.ask("hi")
+        await StoredPortfolio(db).put("telegram:1", Holding("GOOG", 7, 100.0, START, note="core"))
+        await house.ask("how is my portfolio doing?")
+        assert "core" in recalled(model.requests[-1])
+        await db.write(lambda conn: conn.execute(text("delete from holding")))
+        await house.ask("and how is my portfolio now?")
+        assert recalled(model.requests[-1]) == ""
+
+
 async def rows_of(house: House) -> list:
     session = await house.one("select session_id from conversation")
     return await house.db.read(lambda conn: load_rows(conn, session))
