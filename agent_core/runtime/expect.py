@@ -123,14 +123,15 @@ def _rule(words: str, row: Row, rows: Sequence[Row], require: Require) -> Rule |
     follow_up = next((r for r in require.rules if r.kind == require.follow_up), None)
     if follow_up is None or not (require.contextual or require.affirmative):
         return None
+    followed = require.contextual and not _EXPLAIN.search(words)
+    followed = followed and any(_asked(words, word) for word in require.follow_ups)
+    agreed = require.affirmative and words.strip(_ENDS) in require.yes
+    if not (followed or agreed):
+        return None  # as of nearly all messages, so that what was said before need not be gathered
     before = _before(rows, row.seq)
     marked = any(_normal(m) in before for m in require.markers)
-    followed = require.contextual and not _EXPLAIN.search(words)
-    if marked and followed and any(_asked(words, word) for word in require.follow_ups):
-        return follow_up
     hinted = any(hint in before for hint in require.hints)
-    agreed = require.affirmative and words.strip(_ENDS) in require.yes
-    return follow_up if marked and hinted and agreed else None
+    return follow_up if marked and (followed or hinted) else None
 
 
 def _asked(words: str, phrase: str) -> bool:
