@@ -56,9 +56,8 @@ def warm() -> None:
     anthropic.DefaultAioHttpClient  # noqa: B018
 
 
-_Events = list[
-    dict[str, Any]
-]  # that came together: one step through time-outs and generators for all of them
+# What came together goes together: one step through time-outs and generators for all of it.
+_Events = list[dict[str, Any]]
 
 
 def _life(events: _Events) -> bool:

@@ -63,8 +63,8 @@ class _Statement(Protocol):
 class Prepared:
     """One statement, or one for each dialect. Its values are bound by name; a list of values executes it for each.
 
-    An INSERT names the columns of the first values that it gets; later ones name the same. There are no lists of values
-    in it (`in_` of a bound parameter).
+    An INSERT names the columns of the first values that it gets; later ones name the same, or are refused. There are no
+    lists of values in it (`in_` of a bound parameter).
     """
 
     __slots__ = ("_form", "_statement")
@@ -82,6 +82,8 @@ class Prepared:
         form = self._form
         if form is None:
             form = self._form = _Form(self._of("sqlite"), conn.dialect, list(each[0]))
+        if len(each[0]) != form.given:
+            raise TypeError(f"{form.given} values were expected, {len(each[0])} given: {form.text}")
         raw = cast("sqlite3.Connection", conn.connection.driver_connection)
         try:
             if len(each) == 1:
@@ -103,14 +105,14 @@ class Prepared:
 class _Form:
     """A statement as SQLite's driver takes it."""
 
-    __slots__ = ("_binds", "_converts", "_row", "text")
+    __slots__ = ("_binds", "_converts", "_row", "given", "text")
 
     def __init__(self, statement: Executable, dialect: Dialect, given: list[str]) -> None:
         known = cast("_Statement", statement)
         made = known.compile(dialect=dialect, column_keys=given)
         assert isinstance(made, SQLCompiler)  # noqa: S101 - statements on rows have no other
         assert not made.post_compile_params  # noqa: S101 - see Prepared
-        self.text = made.string
+        self.text, self.given = made.string, len(given)
         self._binds = [_bind(made, name, given, dialect) for name in made.positiontup or ()]
         columns = list(known.exported_columns)
         converts = [_type(c.type, dialect).result_processor(dialect, None) for c in columns]

@@ -11,6 +11,7 @@ from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Session, Transcript
 from agent_core.storage.upsert import insert_into
 from gateway.storage.db import Database
+from tests.house import on_sqlite
 
 pytestmark = pytest.mark.statements
 _SESSION = Session.__table__  # type: ignore[attr-defined]
@@ -89,6 +90,17 @@ async def test_a_naive_time_is_refused(db: Database) -> None:
     naive = session(1) | {"created_at": NOON.replace(tzinfo=None)}
     with pytest.raises(Exception, match="naive"):
         await db.write(lambda conn: ADD.execute(conn, naive))
+
+
+@on_sqlite
+async def test_a_column_that_the_first_values_did_not_name_is_refused_not_left_out(
+    db: Database,
+) -> None:
+    add, fewer = Prepared(insert(_SESSION)), session(1)
+    del fewer["agent"]
+    await db.write(lambda conn: add.execute(conn, fewer))
+    with pytest.raises(TypeError, match="5 values were expected, 6 given"):
+        await db.write(lambda conn: add.execute(conn, session(2)))
 
 
 async def test_errors_are_those_of_all_statements_and_undo_the_transaction(db: Database) -> None:
