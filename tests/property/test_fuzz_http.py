@@ -181,6 +181,7 @@ def test_no_body_and_no_address_breaks_the_server(way: str, tmp_path: Path) -> N
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", list(WAYS))
 def test_no_body_and_no_address_breaks_the_server_at_length(
     way: str, database_url: str, tmp_path: Path

@@ -26,7 +26,7 @@ from tests.unit.channels.test_telegram_webhook import Hooked, hooked
 
 ALL = list(HealthCheck)
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=ALL, derandomize=True)
-FULL = settings(max_examples=250, deadline=None, suppress_health_check=ALL, derandomize=True)
+FULL = settings(max_examples=120, deadline=None, suppress_health_check=ALL, derandomize=True)
 GROUP = -100
 CHOICE = test_discord_interactions.Button("Approve", "ok:7")
 FORM = test_discord_interactions.Button("Edit", "edit:7", form=EDIT)
@@ -244,6 +244,7 @@ def test_a_channel_takes_whatever_it_is_handed(way: str, tmp_path: Path) -> None
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(300)
 @pytest.mark.parametrize("way", list(WAYS))
 def test_a_channel_takes_whatever_it_is_handed_at_length(way: str, tmp_path: Path) -> None:
     with bench() as on:

@@ -61,6 +61,8 @@ def holds(file: Path, body: bytes) -> None:
     assert time.process_time() - began < CPU_SECONDS
 
 
-@pytest.mark.parametrize("profile", [QUICK, pytest.param(FULL, marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "profile", [QUICK, pytest.param(FULL, marks=[pytest.mark.slow, pytest.mark.timeout(300)])]
+)
 def test_any_file_is_settings_or_a_list_of_problems(profile: settings, tmp_path: Path) -> None:
     profile(given(BODIES)(lambda body: holds(tmp_path / "swarmgate.yaml", body)))()
