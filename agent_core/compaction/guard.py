@@ -2,17 +2,21 @@
 
 Pinned are the system text, the head with its facts, summary and anchors, the last thing the person said, and the newest
 exchange. Everything between goes, oldest first, then what stays is clipped to one length. The guard takes a slice
-more than it must, so that it does not come back at the next call.
+more than it must, so that it does not come back at the next call. A head that was made for a larger window, and does
+not fit this one even so, is made anew with less in it; facts stay to the last.
 
 Lossless copy: the rows. Tool pairs: a range ends before a row that is no result, and the view shows no result without
 its call. The original: behind the reference of the range or row, which the view names (MSC-10).
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
-from agent_core.compaction.decisions import Clipped, Dropped, checkpoint
+from agent_core.compaction import headings
+from agent_core.compaction.decisions import Clipped, Dropped, Summary, checkpoint
 from agent_core.compaction.shown import texts_of
 from agent_core.compaction.view import Part, View
+from agent_core.models import tokens
 from agent_core.types import Checkpoint
 
 SPARE = 0.1  # of the limit: what is freed beyond what must be
@@ -22,7 +26,7 @@ SMALLEST_CHARS = 40  # no text is clipped below this
 def guard(view: View, limit: int) -> tuple[View, tuple[Checkpoint, ...]]:
     """The view brought to at most `limit` estimated tokens, and the checkpoints that did it, in order.
 
-    Nothing where it fits. What the head alone takes cannot be shortened here; its parts have limits of their own.
+    Nothing where it fits. The facts alone are not shortened here; they have limits of their own.
     """
     made: list[Checkpoint] = []
     if view.tokens <= limit:
@@ -34,7 +38,38 @@ def guard(view: View, limit: int) -> tuple[View, tuple[Checkpoint, ...]]:
     if slim.tokens > limit and (clip := _clip(slim, goal)) is not None:
         made.append(clip)
         slim = slim.extended((), (clip,))
+    if slim.tokens > limit and (smaller := _smaller_head(slim, limit)) is not None:
+        made.append(smaller)
+        slim = slim.extended((), (smaller,))
     return slim, tuple(made)
+
+
+def _smaller_head(view: View, limit: int) -> Checkpoint | None:
+    """The head with as little less in it as brings the view to its limit; None where nothing more can go."""
+    found, slim, goal = None, view, int(limit * (1 - SPARE))
+    for less in _LESS:
+        if slim.summary is None or slim.tokens <= limit:
+            break
+        said = less(slim.summary, slim.tokens - goal)
+        if said != slim.summary:
+            found = checkpoint(said, until=view.until)
+            slim = view.extended((), (found,))
+    return found
+
+
+def _shorter(said: Summary, excess: int) -> Summary:
+    kept = max(1, tokens.of_text(said.text) - excess)
+    return replace(said, text=headings.shorten(said.text, kept))
+
+
+# What a head gives up, one after the other: excerpts and state, sentences, the person's own words, the whole text.
+_LESS: tuple[Callable[[Summary, int], Summary], ...] = (
+    lambda said, _: replace(said, anchors=(), state=""),
+    _shorter,
+    lambda said, _: replace(said, clip=(SMALLEST_CHARS, SMALLEST_CHARS)),
+    lambda said, _: replace(said, words=()),
+    lambda said, _: replace(said, text=""),
+)
 
 
 def _ranges(view: View, excess: int) -> Iterator[tuple[int, int]]:

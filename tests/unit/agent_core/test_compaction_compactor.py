@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from agent_core.compaction.compactor import Outcome, compact
-from agent_core.compaction.decisions import Summary, body_of, checkpoint
+from agent_core.compaction.decisions import Fact, Summary, body_of, checkpoint
 from agent_core.compaction.economics import HOUR, Situation
 from agent_core.compaction.frame import said
 from agent_core.compaction.guard import guard
@@ -340,6 +340,30 @@ def test_one_message_larger_than_the_window_is_clipped(who: str) -> None:
     assert "Begin." in shown
     assert "End." in shown
     assert "left out ref=" in shown
+
+
+def test_a_head_that_was_made_for_a_larger_window_gives_up_words_before_facts() -> None:
+    """CMP-25, MSC-14: the model of a session may have a smaller window from one call to the next."""
+    made = Transcript()
+    for n in range(6):
+        made.said(f"q{n} " + "w" * 400)
+        made.replied(f"a{n}")
+    facts = (Fact(1, 1, "Never more than 5 % in one share.", "rule"),)
+    long = " ".join(f"Sentence {n} of the summary." for n in range(2_000))
+    head = Summary(long, "structured", facts=facts, words=(1, 3, 5), state="files " * 500)
+    slim, found = guard(made.view(checkpoint(head, until=7)), 2_000)
+    shown = texts(slim)
+    assert slim.tokens <= 2_000
+    assert "Sentence 1 of the summary." in shown[0]
+    assert "Never more than 5 %" in shown[0]
+    assert any(t.startswith("q5 ") for t in shown)
+    assert "files" not in shown[0]
+    assert guard(slim, 2_000) == (slim, ())
+    tight, _ = guard(made.view(checkpoint(head, until=7)), 150)
+    assert "Never more than 5 %" in texts(tight)[0]
+    assert "Sentence" not in texts(tight)[0]
+    assert not any(c.kind == "summary" for c in guard(tight, 1)[1]), "it is as small as it gets"
+    assert found[-1].kind == "summary"
 
 
 async def test_an_overflow_is_told_with_counts() -> None:
