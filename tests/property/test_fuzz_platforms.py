@@ -26,7 +26,7 @@ from tests.unit.channels.test_telegram_webhook import Hooked, hooked
 
 ALL = list(HealthCheck)
 QUICK = settings(max_examples=15, deadline=None, suppress_health_check=ALL, derandomize=True)
-FULL = settings(max_examples=120, deadline=None, suppress_health_check=ALL, derandomize=True)
+FULL = settings(max_examples=60, deadline=None, suppress_health_check=ALL, derandomize=True)
 GROUP = -100
 CHOICE = test_discord_interactions.Button("Approve", "ok:7")
 FORM = test_discord_interactions.Button("Edit", "edit:7", form=EDIT)
