@@ -96,6 +96,7 @@ class AnthropicModel:
         self._max_retries = max_retries
         self._form = Form(thinking_form(info.name))
         self._client: AsyncAnthropic | None = None
+        self._making = asyncio.Lock()
 
     @property
     def info(self) -> ModelInfo:
@@ -162,22 +163,26 @@ class AnthropicModel:
     async def _ready(self) -> "AsyncAnthropic":
         if not self._key:
             raise ModelAuthRefused(self._provider, "no API key is set")
-        if self._client is None:
-            if "anthropic" not in sys.modules:
-                await asyncio.to_thread(warm)
-            from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
+        async with self._making:  # one for all callers: those that come meanwhile wait for it
+            if self._client is None:
+                self._client = await self._made()
+            return self._client
 
-            # Reading has no limit of its own here: `watch` bounds it, and tells the phases apart.
-            timeout = Timeout(None, connect=CONNECT_SECONDS)
-            self._client = AsyncAnthropic(
-                api_key=self._key,
-                base_url=self._base_url,
-                max_retries=self._max_retries,
-                timeout=timeout,
-                # on the HTTP stack that serves and calls everything else here, for half the CPU of the SDK's own
-                http_client=DefaultAioHttpClient(timeout=timeout),
-            )
-        return self._client
+    async def _made(self) -> "AsyncAnthropic":
+        if "anthropic" not in sys.modules:
+            await asyncio.to_thread(warm)
+        from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
+
+        # Reading has no limit of its own here: `watch` bounds it, and tells the phases apart.
+        timeout = Timeout(None, connect=CONNECT_SECONDS)
+        return AsyncAnthropic(
+            api_key=self._key,
+            base_url=self._base_url,
+            max_retries=self._max_retries,
+            timeout=timeout,
+            # on the HTTP stack that serves and calls everything else here, for half the CPU of the SDK's own
+            http_client=DefaultAioHttpClient(timeout=timeout),
+        )
 
 
 async def _post(client: "AsyncAnthropic", content: dict[str, Any]) -> "Response":

@@ -87,6 +87,7 @@ class GeminiModel:
         self._limits = limits or StreamLimits()
         self._form = Form()
         self._client: Client | None = None
+        self._making = asyncio.Lock()
         self._http: AsyncClient | None = None
 
     @property
@@ -161,11 +162,15 @@ class GeminiModel:
     async def _ready(self) -> "Client":
         if not self._key:
             raise ModelAuthRefused(self._provider, "no API key is set")
-        if self._client is None:
-            if "google.genai.client" not in sys.modules:
-                await asyncio.to_thread(warm)
-            self._client = await asyncio.to_thread(self._make)
-        return self._client
+        async with self._making:  # one for all callers: those that come meanwhile wait for it
+            if self._client is None:
+                self._client = await self._made()
+            return self._client
+
+    async def _made(self) -> "Client":
+        if "google.genai.client" not in sys.modules:
+            await asyncio.to_thread(warm)
+        return await asyncio.to_thread(self._make)
 
     def _make(self) -> "Client":
         """The client, which reads certificates: 0.1 s of CPU."""

@@ -80,6 +80,7 @@ class OpenAIModel:
         self._manner = Manner(limit, options=dict(options or {}))
         self._proven = False
         self._client: AsyncOpenAI | None = None
+        self._making = asyncio.Lock()
 
     @property
     def info(self) -> ModelInfo:
@@ -155,18 +156,22 @@ class OpenAIModel:
     async def _ready(self) -> "AsyncOpenAI":
         if not self._key and self._base_url is None:
             raise ModelAuthRefused(self._provider, "no API key is set")
-        if self._client is None:
-            if "openai.resources.chat" not in sys.modules:
-                await asyncio.to_thread(warm)
-            from openai import AsyncOpenAI, Timeout
+        async with self._making:  # one for all callers: those that come meanwhile wait for it
+            if self._client is None:
+                self._client = await self._made()
+            return self._client
 
-            self._client = AsyncOpenAI(
-                api_key=self._key or _NO_KEY,
-                base_url=self._base_url,
-                max_retries=self._max_retries,
-                timeout=Timeout(None, connect=CONNECT_SECONDS),
-            )
-        return self._client
+    async def _made(self) -> "AsyncOpenAI":
+        if "openai.resources.chat" not in sys.modules:
+            await asyncio.to_thread(warm)
+        from openai import AsyncOpenAI, Timeout
+
+        return AsyncOpenAI(
+            api_key=self._key or _NO_KEY,
+            base_url=self._base_url,
+            max_retries=self._max_retries,
+            timeout=Timeout(None, connect=CONNECT_SECONDS),
+        )
 
 
 def _sdk_error() -> type[Exception]:
