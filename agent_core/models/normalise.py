@@ -74,9 +74,10 @@ def normalise(messages: Sequence[Message], breakpoints: Iterable[int] = ()) -> N
     where that message was merged or its results were moved. One whose message vanished is left out.
     """
     if _is_normal(messages):
-        return Normal(
-            tuple(messages), {at: (at, len(messages[at].blocks) - 1) for at in breakpoints}
-        )
+        places = {
+            at: (at, len(messages[at].blocks) - 1) for at in breakpoints if at < len(messages)
+        }
+        return Normal(tuple(messages), places)
     return _finish(_merge(_pair(_drafts(messages))), set(breakpoints))
 
 

@@ -19,25 +19,40 @@ _SETTLED = FINAL | {Status.DENIED}
 def again(calls: Sequence[Planned], ground: Ground) -> tuple[Planned, ...]:
     """The stand-ins that come next for calls of one step, all ended, of which some brought something and others not.
 
-    None where the step is no `partial`, a policy says `stop_and_report`, or nothing is left to try.
+    None where the step is no `partial`, a policy says `stop_and_report`, or nothing is left to try. They go in rounds:
+    what a round brought is judged when all of it has ended, so that a kill within one changes nothing.
     """
-    ends = [ground.end(call) for call in calls]
+    tried = dict.fromkeys((call.key for call in calls), 0)
+    while True:
+        together = _round(calls, ground, tried)
+        if not together:
+            return ()
+        if left := ground.open(together):
+            return left
+        for one in together:
+            tried[one.of] += 1
+
+
+def _round(
+    calls: Sequence[Planned], ground: Ground, tried: Mapping[str, int]
+) -> tuple[Planned, ...]:
+    """The stand-ins that follow so many for each call."""
+    ends = [ground.end(call, tried[call.key]) for call in calls]
     if len(ends) < 2 or not any(end.ok or end.usable for end in ends):
         return ()
     if any(end.action == "stop_and_report" for end in ends):
         return ()
     lacking = [call for call, end in zip(calls, ends, strict=True) if _open(end)]
-    return tuple(one for call in lacking if (one := _stand_in(call, ground)))
+    return tuple(one for call in lacking if (one := _stand_in(call, ground, tried[call.key])))
 
 
 def _open(end: Done) -> bool:
     return not end.ok and end.status not in _SETTLED and end.action != "ask_user"
 
 
-def _stand_in(call: Planned, ground: Ground) -> Planned | None:
+def _stand_in(call: Planned, ground: Ground, tried: int) -> Planned | None:
     half = ground.halfway.get(call.agent)
     ways = [] if half is None else list(_ways(call, half))
-    tried = ground.tried(call.key)
     return ways[tried] if tried < len(ways) else None
 
 

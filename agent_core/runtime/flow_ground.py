@@ -105,9 +105,10 @@ class Ground:
             number += 1
         return number
 
-    def end(self, call: Planned) -> Done:
-        """How a call ended, its stand-ins included: the last that brought something, else the last."""
-        keys = [call.key, *(again_key(call.key, n + 1) for n in range(self.tried(call.key)))]
+    def end(self, call: Planned, tried: int | None = None) -> Done:
+        """How a call ended, all stand-ins (or `tried`) included: the last that brought something, else the last."""
+        stood_in = self.tried(call.key) if tried is None else tried
+        keys = [call.key, *(again_key(call.key, n + 1) for n in range(stood_in))]
         ends = [self.done[key] for key in reversed(keys)]
         best = next((end for end in ends if end.ok), None) or next(
             (end for end in ends if end.usable), ends[0]

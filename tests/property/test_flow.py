@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import replace
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -135,3 +136,24 @@ def test_every_call_is_made_once_in_the_order_of_the_steps(
         failed = {r.status for r in now.results.values()} - {"completed", "skipped"}
         assert (now.status == "completed") == (not failed)
     assert now.reply
+
+
+def test_what_is_made_again_together_is_judged_together_also_after_a_kill() -> None:
+    """One stand-in that was refused takes nothing from the others of its round, whichever of them ended before."""
+    half = dict.fromkeys(("a", "b"), Halfway("use_partial", fallback_model="other"))
+    both = Step("both", Parallel((Branch("a"), Branch("b"), Branch("c")), need=3))
+    failed = Done(status="error", action="use_partial")
+    done = {
+        "both.1": replace(failed, agent="a"),
+        "both.2": replace(failed, agent="b"),
+        "both.3": Done("c", text="words"),
+    }
+
+    def next_calls(*ended: tuple[str, Done]) -> list[str]:
+        ground = Ground({}, "words", done | dict(ended), halfway=half)
+        return [one.key for one in walk((both, Step("end", Reply())), ground).batch]
+
+    refused = ("both.1.again1", Done("a", "denied", "stop_and_report"))
+    assert next_calls() == ["both.1.again1", "both.2.again1"]
+    assert next_calls(refused) == ["both.2.again1"]
+    assert next_calls(refused, ("both.2.again1", Done("b", text="words"))) == []

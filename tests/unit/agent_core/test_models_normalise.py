@@ -1,3 +1,4 @@
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -126,6 +127,13 @@ def test_breakpoints_stay_with_the_last_block_of_their_message() -> None:
         Message("assistant", (Text(""),)),
     )
     assert normalise(messages, (0, 1, 3, 5)).marks == ((0, 0), (0, 1), (2, 1))
+
+
+@pytest.mark.parametrize("words", ["plain", ""])
+def test_a_breakpoint_behind_the_last_message_is_left_out(words: str) -> None:
+    """Whether there is something to bring into form or not."""
+    messages = (user("a"), assistant("b"), user("c"), assistant(words))
+    assert normalise(messages, (1, 4)).marks == ((1, 0),)
 
 
 def test_a_history_that_begins_with_an_answer_gets_an_opening() -> None:
