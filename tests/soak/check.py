@@ -151,16 +151,26 @@ def _database(seen: Seen, verdict: Verdict) -> None:
 
 
 def _pairs(seen: Seen) -> tuple[int, list[str]]:
-    """How many tool calls the transcripts have, and those that have not exactly one result, or results of no call."""
+    """How many tool calls the transcripts have, and those that have not exactly one result, or results of no call.
+
+    What a sub-agent of a turn that was set aside had begun stays as it is: nobody goes on with it.
+    """
     calls, results = Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    left = f"select distinct session_id from transcript where body like '%{ASIDE}%'"
+    aside = {row.session_id for row in seen.stage.gateway.rows(left)}
     query = "select session_id, body from transcript where kind in ('assistant', 'result')"
     for row in seen.stage.gateway.rows(query):
         message = decode(row.body)
         calls.update((row.session_id, call.id) for call in message.calls)
         found = (block for block in message.blocks if isinstance(block, ToolResult))
         results.update((row.session_id, block.call_id) for block in found)
-    broken = [key for key in calls | results if not calls[key] == results[key] == 1]
-    return calls.total(), [f"{session} {call_id}" for session, call_id in broken]
+    broken = [
+        f"{session} {call_id}"
+        for session, call_id in calls | results
+        if not calls[session, call_id] == results[session, call_id] == 1
+        and not ("/" in session and session.partition("/")[0] in aside)
+    ]
+    return calls.total(), broken
 
 
 # The model's side ----------------------------------------------------------------------------------------------------

@@ -141,10 +141,16 @@ class Soak:
         await self._until(lambda: not self._open)
 
     def _redeliver(self) -> None:
-        """Now and then, hand an update over once more that was handed over a little while ago."""
-        delivered = self.seen.telegram.state.updates.delivered
-        if delivered and self._dice.random() < self.plan.rate:
-            self.seen.telegram.redeliver(self._dice.choice(delivered[-20:]))
+        """Now and then, hand an update over once more that was confirmed a little while ago.
+
+        Before one that was not, others of its chat might not have been stored: it would come out of order.
+        """
+        if self._dice.random() >= self.plan.rate:
+            return
+        updates = self.seen.telegram.state.updates
+        confirmed = [n for n in updates.delivered[-200:] if n not in updates.pending]
+        if confirmed:
+            self.seen.telegram.redeliver(self._dice.choice(confirmed[-20:]))
             self.seen.redelivered += 1
 
     def _hear(self, chat: int, text: str) -> None:

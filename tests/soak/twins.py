@@ -108,10 +108,11 @@ class SoakModel(AnthropicTwin):
     async def _answer(
         self, request: web.Request, body: dict[str, Any], answer: Answered
     ) -> web.StreamResponse:
-        response = await super()._answer(request, body, answer)
-        if answer.finished:
-            self.ended.append(answer)
-        return response
+        try:
+            return await super()._answer(request, body, answer)
+        finally:  # also where the client was killed once it had read the end
+            if answer.finished:
+                self.ended.append(answer)
 
     def _struck(self, call: Call, kind: str) -> None:
         messages = call.params.get("messages", ())
