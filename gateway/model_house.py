@@ -6,6 +6,7 @@ they are first chosen.
 """
 
 import asyncio
+import threading
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -37,6 +38,7 @@ class ModelHouse:
         self._clock = clock
         self._cassettes = cassettes
         self._made: dict[str, Model] = {}
+        self._making = threading.Lock()  # in threads, of several first turns at once
         self._locals: dict[str, str] = {}
         self._transcriber: Transcriber | None = None
         self.default = settings.default
@@ -96,7 +98,7 @@ class ModelHouse:
         await self._settled.wait()
         missing = [name for name in names if self._resolve(name) not in self._made]
         for name in missing:
-            await asyncio.to_thread(self._make, self._resolve(name))
+            await asyncio.to_thread(self._make_once, self._resolve(name))
 
     def get(self, name: str) -> Model:
         """A model that was prepared."""
@@ -130,9 +132,12 @@ class ModelHouse:
     def _resolve(self, name: str) -> str:
         return self.default if name in ("", AUTO) else name
 
+    def _make_once(self, name: str) -> None:
+        with self._making:
+            if name not in self._made:
+                self._make(name)
+
     def _make(self, name: str) -> None:
-        if name in self._made:
-            return
         if not self.known(name):
             raise UnknownModel(name)
         if name == REPLAY:

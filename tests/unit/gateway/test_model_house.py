@@ -1,6 +1,9 @@
 """Models by name: each kind is made by its own provider's class, and what cannot be made is unknown."""
 
+import asyncio
+import contextlib
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -10,6 +13,7 @@ from agent_core.models.fallback import FallbackModel
 from agent_core.models.gemini import GeminiModel
 from agent_core.models.openai import OpenAIModel
 from agent_core.models.replay import ReplayModel
+from agent_core.ports import Model
 from gateway.clock import SystemClock
 from gateway.model_house import ModelHouse, UnknownModel
 from gateway.settings.models import Models
@@ -37,6 +41,27 @@ async def test_each_kind_is_made_by_its_own_class(name: str, kind: type, cache: 
     assert isinstance(made, FallbackModel)
     assert isinstance(made._models[0], kind)
     assert (made.info.name, made.info.cache) == (name, cache)
+    await models.close()
+
+
+async def test_turns_that_begin_at_once_share_a_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As after a restart: a second one would be left with its connections open."""
+    models = house()
+    make, together = models._make, threading.Barrier(2)
+
+    def slow(name: str) -> None:
+        with contextlib.suppress(threading.BrokenBarrierError):
+            together.wait(0.2)  # for another one that makes it, too
+        make(name)
+
+    monkeypatch.setattr(models, "_make", slow)
+
+    async def got() -> Model:
+        await models.prepare(["anthropic/claude-sonnet-5-5"])
+        return models.get("anthropic/claude-sonnet-5-5")
+
+    await asyncio.gather(got(), got())
+    assert together.broken  # there was no other
     await models.close()
 
 
