@@ -4,7 +4,7 @@ The order is that of every status: retries with back-off, then the fallback mode
 is a call of its own with a key of its own, so that a restart finds it again and pays for it once.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from agent_core.runtime.flow import PLAN, Halfway
 from agent_core.runtime.flow_ground import Done, Ground, Planned, again_key
@@ -16,15 +16,20 @@ from agent_core.types import Row, RowKind
 _SETTLED = FINAL | {Status.DENIED}
 
 
-def again(calls: Sequence[Planned], ground: Ground) -> tuple[Planned, ...]:
+def again(
+    calls: Sequence[Planned],
+    ground: Ground,
+    whole: Callable[[Sequence[Done]], bool] = lambda _: False,
+) -> tuple[Planned, ...]:
     """The stand-ins that come next for calls of one step, all ended, of which some brought something and others not.
 
-    None where the step is no `partial`, a policy says `stop_and_report`, or nothing is left to try. They go in rounds:
-    what a round brought is judged when all of it has ended, so that a kill within one changes nothing.
+    None where the step is no `partial` or `whole` for its ends, a policy says `stop_and_report`, or nothing is left to
+    try. They go in rounds: what a round brought is judged when all of it has ended, so that a kill within one changes
+    nothing.
     """
     tried = dict.fromkeys((call.key for call in calls), 0)
     while True:
-        together = _round(calls, ground, tried)
+        together = _round(calls, ground, tried, whole)
         if not together:
             return ()
         if left := ground.open(together):
@@ -34,13 +39,16 @@ def again(calls: Sequence[Planned], ground: Ground) -> tuple[Planned, ...]:
 
 
 def _round(
-    calls: Sequence[Planned], ground: Ground, tried: Mapping[str, int]
+    calls: Sequence[Planned],
+    ground: Ground,
+    tried: Mapping[str, int],
+    whole: Callable[[Sequence[Done]], bool],
 ) -> tuple[Planned, ...]:
     """The stand-ins that follow so many for each call."""
     ends = [ground.end(call, tried[call.key]) for call in calls]
     if len(ends) < 2 or not any(end.ok or end.usable for end in ends):
         return ()
-    if any(end.action == "stop_and_report" for end in ends):
+    if whole(ends) or any(end.action == "stop_and_report" for end in ends):
         return ()
     lacking = [call for call, end in zip(calls, ends, strict=True) if _open(end)]
     return tuple(one for call in lacking if (one := _stand_in(call, ground, tried[call.key])))

@@ -96,12 +96,15 @@ def _parallel(name: str, action: Parallel, ground: Ground) -> Carried:
     ]
     if open_calls := ground.open(calls):
         return open_calls, calls
-    ends = ground.ended(calls)
-    enough = sum(end.ok for end in ends) >= action.need
-    whole = enough and _required_hold(action.branches, ends)
-    if not whole and (more := again(calls, ground)):
+
+    def whole(ends: Sequence[Done]) -> bool:
+        enough = sum(end.ok for end in ends) >= action.need
+        return enough and _required_hold(action.branches, ends)
+
+    if more := again(calls, ground, whole):
         return more, calls
-    status = Status.COMPLETED if whole else _mixed(ends)
+    ends = ground.ended(calls)
+    status = Status.COMPLETED if whole(ends) else _mixed(ends)
     data = {end.agent: end.data for end in ends}
     return Result(status, data, _sections(ends, ground), _lacking(ends)), calls
 

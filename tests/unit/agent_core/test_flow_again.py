@@ -106,7 +106,8 @@ async def test_the_task_goes_to_another_agent_with_the_same_words(db: Database) 
     half = Policy("delegate_to", delegate_to="second", say="Mind this.")
     desk = Desk(db, model)
     assert await desk.ask("go", desk_of(ARGUE, half)) == "the answer"
-    assert asked(model) == ["bull", "bear", "second", "judge", "supervisor"]
+    assert set(asked(model)[:2]) == {"bull", "bear"}, "at once, in no order"
+    assert asked(model)[2:] == ["second", "judge", "supervisor"]
     bear, second = (r for r in model.requests if "bear" in r.system or "second" in r.system)
     assert words_of(bear) == words_of(second)
     judged = next(r for r in model.requests if "You are judge" in r.system)
