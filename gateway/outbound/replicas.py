@@ -22,7 +22,7 @@ class Standing(Enum):
 
     NEXT = "next"
     BEHIND = "behind"  # an earlier one is to be sent there first
-    GONE = "gone"  # another replica has taken it up, for this one seemed dead
+    GONE = "gone"  # sent already, or another replica has taken it up, for this one seemed dead
 
 
 def standing(conn: Connection, row_id: int, kept: Collection[int]) -> Standing:
@@ -35,7 +35,7 @@ def standing(conn: Connection, row_id: int, kept: Collection[int]) -> Standing:
         earlier.c.id.not_in(kept),
     )
     query = select(_OUTBOX.c.replica, exists().where(before).correlate(_OUTBOX))
-    row = conn.execute(query.where(_OUTBOX.c.id == row_id)).first()
+    row = conn.execute(query.where(_OUTBOX.c.id == row_id, _READY)).first()
     if row is None or row[0] != replica.mine(conn):
         return Standing.GONE
     return Standing.BEHIND if row[1] else Standing.NEXT

@@ -13,7 +13,7 @@ from gateway.outbound import parked
 from gateway.outbound.adoption import Adoption
 from gateway.outbound.draft import Draft
 from gateway.outbound.outbox import REPLY, put
-from gateway.outbound.replicas import ROLE
+from gateway.outbound.replicas import ROLE, own_before
 from gateway.outbound.sender import Sender
 from gateway.roles.advisory import AdvisoryRoles
 from gateway.roles.duties import Duties, Duty
@@ -118,6 +118,20 @@ async def test_a_reply_waits_for_the_earlier_one_of_another_replica(pair: tuple[
     await before
     assert one.channel.texts("1") == ["first", "second"]
     assert await two.status(second) is OutboxStatus.SENT
+
+
+async def test_a_reply_that_is_taken_up_twice_is_sent_once(pair: tuple[Replica, Replica]):
+    """Its own sender may find what was taken over before it is handed to it."""
+    one, _ = pair
+    draft = Draft(1, REPLY, "telegram:1", Address("telegram", "777", "1"), "first")
+    await one.db.write(lambda conn: put(conn, draft, NOW))
+    later = 1_000_000
+    rows = await one.db.read(lambda conn: own_before(conn, str(draft.address), later))
+    assert len(rows) == 1
+    one.senders.take_over(rows)
+    one.senders.take_over(rows)
+    await until(lambda: not one.senders.pending())
+    assert one.channel.texts("1") == ["first"]
 
 
 async def test_what_a_dead_replica_left_is_sent_by_another_in_order_and_once(
