@@ -172,7 +172,8 @@ class Outbound:
 
     `id` is stable for all tries of one reply, unique in the installation, or empty; platforms with
     an idempotency key make it of this. `again`: an earlier process may have sent parts that the
-    receipt does not know; a channel that can look does so first.
+    receipt does not know; a channel that can look does so first. `steps`: what was done for it, for
+    a channel that shows this beside a message and has no preview of it.
     """
 
     address: Address
@@ -183,6 +184,7 @@ class Outbound:
     silent: bool = False
     id: str = ""
     again: bool = False
+    steps: "tuple[Step, ...]" = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,7 +104,7 @@ class WebChannel:
         session = out.address.chat
         self._sent(session)
         live = self._hub.settle(session, receipt)
-        steps = live.preview.steps if live else ()
+        steps = (live.preview.steps if live else ()) or out.steps
         message = outbound_json(message_id, self._now().isoformat(), out, steps)
         preview = live.id if live else None
         self._hub.publish(session, Event("message", {"message": message, "preview": preview}))

@@ -32,7 +32,7 @@ from channels.errors import (
     Refused,
     UnknownChannel,
 )
-from channels.types import Address, Attachment, Outbound
+from channels.types import Address, Attachment, Outbound, Step
 from gateway.log_context import bound
 from gateway.metrics.observer import Delivered, Observers
 from gateway.outbound import replicas
@@ -276,6 +276,7 @@ class Sender:
             reply_to=body["reply_to"],
             id=f"o{letter.row_id}",
             again=letter.again,
+            steps=tuple(Step(*entry) for entry in body.get("steps", ())),
         )
 
     async def _mark(self, letter: Letter, status: OutboxStatus, error: str) -> None:

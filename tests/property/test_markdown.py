@@ -13,7 +13,7 @@ from tests.property.markdown_texts import TEXTS
 from tests.property.telegram_html import visible
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
+FULL = settings(max_examples=2_500, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def letters(text: str) -> Counter[str]:

@@ -157,9 +157,10 @@ def last_requests(stage: Stage) -> dict[str, dict[str, Any]]:
     """The last request of each supervisor, by the name of the case."""
     found: dict[str, dict[str, Any]] = {}
     for made in stage.model.matching(r"POST /v1/messages$"):
-        for block in made.params["messages"][0]["content"]:
-            if block["type"] == "text" and block["text"].startswith("go "):
-                found[block["text"].removeprefix("go ")] = made.params
+        content = made.params["messages"][0]["content"]
+        for text in [content] if isinstance(content, str) else map(text_of, [[b] for b in content]):
+            if text.startswith("go "):
+                found[text.removeprefix("go ")] = made.params
     return found
 
 
