@@ -181,9 +181,9 @@ def _unquoted(line: str) -> str:
 
 
 def is_delimiter(line: str) -> bool:
-    """The line is the rule under a table's head."""
+    """The line can be the rule under a table's head; for one of one cell, GFM asks for no pipe in it."""
     bare = _unquoted(line).strip()
-    if "-" not in bare or "|" not in bare or bare.strip("|-: \t"):
+    if "-" not in bare or len(bare) < 2 or bare.strip("|-: \t"):
         return False
     return all(re.fullmatch(r":?-+:?", cell) for cell in cells(bare))
 

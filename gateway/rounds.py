@@ -1,4 +1,4 @@
-"""Rounds: one task that does what is due, then sleeps until more is, or until it is woken.."""
+"""Rounds: one task that does what is due, then sleeps until more is, or until it is woken."""
 
 import asyncio
 import logging
