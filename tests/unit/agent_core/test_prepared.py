@@ -1,11 +1,12 @@
 """Prepared statements do what the statement says, on both databases, with the types of its columns."""
 
+import asyncio
 import datetime as dt
 from typing import Any
 
 import pytest
-from sqlalchemy import Connection, bindparam, delete, func, insert, select, update
-from sqlalchemy.exc import IntegrityError
+from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
+from sqlalchemy.exc import IntegrityError, OperationalError
 
 from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Session, Transcript
@@ -13,6 +14,9 @@ from agent_core.storage.upsert import insert_into
 from gateway.storage.db import Database
 from tests.house import on_sqlite
 
+on_postgres = pytest.mark.parametrize(
+    "database_url", [pytest.param("postgresql", marks=pytest.mark.postgres)], indirect=True
+)
 pytestmark = pytest.mark.statements
 _SESSION = Session.__table__  # type: ignore[attr-defined]
 _TRANSCRIPT = Transcript.__table__  # type: ignore[attr-defined]
@@ -111,3 +115,27 @@ async def test_errors_are_those_of_all_statements_and_undo_the_transaction(db: D
     with pytest.raises(IntegrityError):
         await db.write(work)
     assert await db.read(lambda conn: COUNT.execute(conn, {}).scalar()) == 0
+
+
+@on_postgres
+async def test_a_lost_connection_is_met_once_and_none_of_its_age_is_used_again(
+    db: Database, database_url: str
+) -> None:
+    def count(conn: Connection) -> object:
+        found = COUNT.execute(conn, {}).scalar()
+        conn.execute(text("select pg_sleep(0.1)"))  # so that three connections are open at once
+        return found
+
+    async def three() -> list[object]:
+        return await asyncio.gather(*(db.read(count) for _ in range(3)))
+
+    assert await three() == [0, 0, 0]
+    psycopg = pytest.importorskip("psycopg")
+    others = (
+        "select pg_terminate_backend(pid, 5000) from pg_stat_activity where pid <> pg_backend_pid()"
+    )
+    with psycopg.connect(database_url.replace("+psycopg", ""), autocommit=True) as connection:
+        connection.execute(f"{others} and datname = current_database()")
+    with pytest.raises(OperationalError):
+        await db.read(count)
+    assert await three() == [0, 0, 0]
