@@ -1,10 +1,13 @@
 """procrastinate's connections to PostgreSQL; the one that listens for its jobs hears our own notices, too."""
 
 import json
+import select
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Any
 
 from procrastinate import PsycopgConnector
+from psycopg import AsyncConnection
+from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.engine import make_url
 
 from gateway.engine.jobs import ENDED, QUEUE, WOKEN
@@ -26,6 +29,8 @@ class Ears(PsycopgConnector):
         super().__init__(
             conninfo=address.render_as_string(hide_password=False),
             kwargs={"connect_timeout": 10, "application_name": "swarmgate engine", **KEEPALIVE},
+            pool_factory=_pool,
+            configure=_configure,
             min_size=1,
             max_size=POOL,
         )
@@ -52,3 +57,22 @@ class Ears(PsycopgConnector):
         """Let the worker of this process look for jobs now: nobody tells it that a lock is free again."""
         if self._forward is not None:
             await self._forward(channel=JOBS, payload=LOOK)
+
+
+def _pool(**asked: Any) -> AsyncConnectionPool[Any]:
+    """The pool as procrastinate asks for it, but a connection shows that it lives only where that is in doubt."""
+    asked["check"] = _check
+    return AsyncConnectionPool(**asked)
+
+
+async def _configure(connection: AsyncConnection[Any]) -> None:
+    """Each of procrastinate's calls is one statement: no way to the server for a begin and a commit around it."""
+    await connection.set_autocommit(True)
+
+
+async def _check(connection: AsyncConnection[Any]) -> None:
+    """Nothing comes unasked but an end (or a notice): a socket with nothing to read is as good as it was."""
+    socket = select.poll()
+    socket.register(connection.fileno(), select.POLLIN)
+    if socket.poll(0):
+        await AsyncConnectionPool.check_connection(connection)
