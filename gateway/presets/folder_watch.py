@@ -7,18 +7,13 @@ read at the start, and that is logged.
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from contextlib import aclosing
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from watchfiles import Change
+from gateway.watching.watched import watched
 
 log = logging.getLogger(__name__)
 DEBOUNCE_MS = 300  # the most that a series of changes is waited for
-# Without a further change a series is over; an editor's save is several changes. A watch looks as often into what the
-# system has told it, also while nothing happens, so half of DEBOUNCE_MS: two looks are the wait of a single change.
-QUIET_MS = 150
+QUIET_MS = 150  # without a further change a series is over; an editor's save is several changes
 _EDITORS = (".swp", ".swx", ".tmp", "~")
 
 
@@ -50,59 +45,40 @@ class FolderWatch:
             self._task = None
 
     async def _watch(self) -> None:
+        happened = False
         try:
             while not self._ends.is_set():
-                await self._watch_once()
+                happened = await self._watch_once(happened)
         except Exception:  # without a watch the gateway still works, with what it has read
             log.exception("%s_not_watched", self._name)
 
-    async def _watch_once(self) -> None:
-        """Watch the folder, or the nearest one above it until it is made."""
-        from watchfiles import awatch
-
-        logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of each change
-        here = _nearest(self._folder)
-        whole = here == self._folder
-        changes = awatch(
-            here,
-            watch_filter=self._counts,
-            debounce=DEBOUNCE_MS,
-            step=QUIET_MS,
-            stop_event=self._ends,
-            recursive=whole,
-            ignore_permission_denied=True,
-        )
-        async with aclosing(changes):
-            seen = asyncio.ensure_future(anext(changes, None))
-            await asyncio.sleep(
-                0
-            )  # its first step registers with the system: from here on nothing is missed
-            if await asyncio.to_thread(stamp, self._folder) != self.stamp:
+    async def _watch_once(self, happened: bool) -> bool:
+        """Watch, read what happened until then, and wait for what happens next; false where the watch ends before."""
+        async with watched(
+            self._folder, ignored=_EDITORS, quiet_ms=QUIET_MS, most_ms=DEBOUNCE_MS
+        ) as changed:
+            if happened or await asyncio.to_thread(stamp, self._folder) != self.stamp:
                 await self._safely()
             self.watching.set()
-            while await seen is not None:
-                if whole or self._folder.is_dir():
-                    await self._safely()
-                if whole != self._folder.is_dir():
-                    return  # made or removed: another folder is to be watched
-                seen = asyncio.ensure_future(anext(changes, None))
+            return await self._before_the_end(changed())
 
-    def _counts(self, change: "Change", path: str) -> bool:
-        """Whether a change is one of ours: not an editor's, and on the way to the folder or in it."""
-        del change
-        folder = str(self._folder)
-        return not path.endswith(_EDITORS) and (path.startswith(folder) or folder.startswith(path))
+    async def _before_the_end(self, change: Awaitable[None]) -> bool:
+        seen, ends = asyncio.ensure_future(change), asyncio.create_task(self._ends.wait())
+        try:
+            await asyncio.wait((seen, ends), return_when=asyncio.FIRST_COMPLETED)
+            if seen.done():
+                seen.result()  # raises what went wrong
+            return seen.done()
+        finally:
+            seen.cancel()
+            ends.cancel()
+            await asyncio.gather(seen, ends, return_exceptions=True)
 
     async def _safely(self) -> None:
         try:
             await self._changed()
         except OSError as error:  # the folder went away while it was read
             log.warning("%s_not_read", self._name, extra={"reason": str(error)})
-
-
-def _nearest(folder: Path) -> Path:
-    """The folder, or the nearest one above it that exists."""
-    return next(path for path in (folder, *folder.parents) if path.is_dir())
 
 
 def stamp(folder: Path) -> frozenset[tuple[str, int, int]]:

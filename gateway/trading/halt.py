@@ -8,8 +8,6 @@ is there nothing is ordered or booked, whatever the row says; taking it away res
 
 import asyncio
 import datetime as dt
-import logging
-from contextlib import aclosing
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,12 +18,12 @@ from agent_core.storage import orders_audit as audit
 from agent_core.storage import orders_halt as switch
 from agent_core.trading import PAPER, Report
 from gateway.storage.db import Database
+from gateway.watching.watched import watched
 
 FILE = "HALT"
 CURE = "an operator resumes with /halt off"
 CURE_FILE = "an operator resumes by removing that file"
 STOPPED = "trading is halted"
-DEBOUNCE_MS, QUIET_MS = 300, 100  # how long a series of changes in data_dir is waited for
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,28 +72,12 @@ def resume(conn: Connection, by: str, now: dt.datetime) -> bool:
 
 
 async def appears(file: Path) -> None:
-    """Return once the file is there. Where the system offers no watching it never does: then the next look sees it."""
-    from watchfiles import awatch
-
-    logging.getLogger("watchfiles").setLevel(logging.WARNING)  # it tells of each change
-    changes = awatch(
-        file.parent,
-        watch_filter=lambda _, path: path.endswith(file.name),
-        debounce=DEBOUNCE_MS,
-        step=QUIET_MS,
-        recursive=False,
-    )
-    async with aclosing(changes):
-        seen = asyncio.ensure_future(anext(changes, None))
-        try:
-            await asyncio.sleep(0)  # its first step registers with the system: nothing is missed
-            while not await asyncio.to_thread(file.exists):
-                if await seen is None:
-                    return
-                seen = asyncio.ensure_future(anext(changes, None))
-        finally:
-            seen.cancel()
-            await asyncio.gather(seen, return_exceptions=True)
+    """Return once the file is there; raises OSError where the system has no watches left."""
+    while True:
+        async with watched(file) as changed:
+            if await asyncio.to_thread(file.exists):
+                return
+            await changed()
 
 
 async def halt(db: Database, by: str, reason: str, now: dt.datetime) -> Stopped:

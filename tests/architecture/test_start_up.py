@@ -9,6 +9,7 @@ import pytest
 HEAVY = {
     "akshare",
     "anthropic",
+    "asyncinotify",
     "baostock",
     "ccxt",
     "currency_converter",
@@ -41,6 +42,7 @@ HEAVY = {
     "trafilatura",
     "typer",
     "uvicorn",
+    "watchfiles",
     "yfinance",
 }
 
