@@ -26,6 +26,7 @@ from gateway.clock import SystemClock
 from gateway.engine.begin import Begun, Chosen, Place, begin
 from gateway.engine.fence import Fence
 from gateway.engine.journal import TurnJournal
+from gateway.engine.upcoming import hold
 from gateway.inbound import conversation, inbox
 from gateway.outbound.draft import Draft
 from gateway.outbound.outbox import REPLY
@@ -66,7 +67,9 @@ async def post(db: Database, inbound: Inbound) -> int:
 async def begin_next(db: Database, chat: int = 1) -> Begun | None:
     now = dt.datetime.now(dt.UTC)
     return await db.write(
-        lambda conn: begin(conn, str(place(chat)), PLACE, lambda lane: Chosen("test"), now)
+        lambda conn: begin(
+            conn, hold(conn, str(place(chat))), PLACE, lambda lane: Chosen("test"), now
+        )
     )
 
 

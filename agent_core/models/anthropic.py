@@ -1,7 +1,8 @@
 """Claude, through the `anthropic` SDK.
 
-The SDK signs, sends and reads statuses; the events are read as bytes (see sse.py for why) and folded in
-anthropic_events.py. It retries nothing itself: FallbackModel knows whether another provider should answer instead.
+The SDK knows the address, the headers and the HTTP client; calls go through the latter, and what comes is read as bytes
+(see sse.py for why) and folded in anthropic_events.py. Nothing is retried here: FallbackModel knows whether another
+provider should answer instead.
 """
 
 import asyncio
@@ -9,13 +10,14 @@ import json
 import re
 import sys
 from collections.abc import AsyncIterator
+from contextlib import aclosing
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 from agent_core.errors import ModelAuthRefused, ModelBadRequest, StreamBroken
 from agent_core.models.anthropic_events import Fold
 from agent_core.models.anthropic_wire import Form, body, thinking_form
-from agent_core.models.failures import of_sdk, transport_errors
+from agent_core.models.failures import of_answer, of_transport, transport_errors
 from agent_core.models.lazy_packages import Waiting, open_by_name
 from agent_core.models.sse import batches
 from agent_core.models.stream import StreamLimits, closing, drain, watch
@@ -23,21 +25,16 @@ from agent_core.ports import Chunk, ModelInfo, ModelRequest
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic
-    from httpx2 import Response
+    from httpx2 import AsyncClient, Response
 
 CONNECT_SECONDS = 10.0
 _ABOUT_SIGNATURE = re.compile(r"signature|thinking.{0,40}block", re.IGNORECASE)
 _ABOUT_THINKING = re.compile(r"thinking|effort|adaptive|output_config|budget", re.IGNORECASE)
 
 
-def _status_error(message: str, **made: Any) -> Exception:
-    """An error with what failures.py reads: the SDK's own load 300 modules of types, in the middle of a turn."""
-    from anthropic import APIError
-
-    response, body = made["response"], made["body"]
-    error = APIError(message, response.request, body=body)
-    vars(error).update(response=response, status_code=response.status_code)
-    return error
+def _status_error(message: str, **_: object) -> Exception:
+    """For the SDK's own calls, which nobody makes here: its errors load 300 modules of types."""
+    return RuntimeError(message)
 
 
 # Otherwise spans that nobody records, and errors that have not happened, load most of the SDK's types.
@@ -75,7 +72,6 @@ class AnthropicModel:
         api_key: the key; an empty one is refused without a call.
         base_url: None for Anthropic's own.
         limits: the stream's time-outs.
-        max_retries: of the SDK, before the first byte.
     """
 
     def __init__(
@@ -86,16 +82,14 @@ class AnthropicModel:
         api_key: str,
         base_url: str | None = None,
         limits: StreamLimits | None = None,
-        max_retries: int = 0,
     ) -> None:
         self._info = info
         self._provider = provider
         self._key = api_key
         self._base_url = base_url
         self._limits = limits or StreamLimits()
-        self._max_retries = max_retries
         self._form = Form(thinking_form(info.name))
-        self._client: AsyncAnthropic | None = None
+        self._line: _Line | None = None
         self._making = asyncio.Lock()
 
     @property
@@ -121,9 +115,9 @@ class AnthropicModel:
 
     async def close(self) -> None:
         """Close connections."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        line, self._line = self._line, None
+        if line is not None:
+            await line.close()
 
     async def _events(self, request: ModelRequest) -> AsyncIterator[_Events]:
         """The events of one answer. What the model is found not to accept is left out and the call made again."""
@@ -144,74 +138,78 @@ class AnthropicModel:
                 return
 
     async def _call(self, content: dict[str, Any]) -> AsyncIterator[_Events]:
-        client, started = await self._ready(), False
+        started = False
         try:
-            response = await _post(client, content)
-            try:
+            line = await self._ready()
+            async with aclosing(await line.post(content)) as response:
+                if not response.is_success:
+                    raise of_answer(
+                        self._provider,
+                        response.status_code,
+                        await response.aread(),
+                        response.headers,
+                    )
                 async for batch in batches(response.aiter_bytes()):
                     if events := [json.loads(data) for name, data in batch if name != "ping"]:
                         started = True
                         yield events
-            finally:
-                await response.aclose()
         except ValueError as error:
             raise StreamBroken(self._provider, f"unreadable event: {error}") from error
-        except (*transport_errors(), _sdk_error()) as error:
-            known = of_sdk(self._provider, error, started=started)
+        except transport_errors() as error:
+            known = of_transport(self._provider, error, started=started)
             raise known or StreamBroken(self._provider, type(error).__name__) from error
 
-    async def _ready(self) -> "AsyncAnthropic":
+    async def _ready(self) -> "_Line":
         if not self._key:
             raise ModelAuthRefused(self._provider, "no API key is set")
         async with self._making:  # one for all callers: those that come meanwhile wait for it
-            if self._client is None:
-                self._client = await self._made()
-            return self._client
+            if self._line is None:
+                self._line = await self._made()
+            return self._line
 
-    async def _made(self) -> "AsyncAnthropic":
+    async def _made(self) -> "_Line":
         if "anthropic" not in sys.modules:
             await asyncio.to_thread(warm)
         from anthropic import AsyncAnthropic, DefaultAioHttpClient, Timeout
 
         # Reading has no limit of its own here: `watch` bounds it, and tells the phases apart.
         timeout = Timeout(None, connect=CONNECT_SECONDS)
-        return AsyncAnthropic(
-            api_key=self._key,
-            base_url=self._base_url,
-            max_retries=self._max_retries,
-            timeout=timeout,
-            # on the HTTP stack that serves and calls everything else here, for half the CPU of the SDK's own
-            http_client=DefaultAioHttpClient(timeout=timeout),
+        # on the HTTP stack that serves and calls everything else here, for half the CPU of the SDK's own
+        http = DefaultAioHttpClient(timeout=timeout)
+        sdk = AsyncAnthropic(api_key=self._key, base_url=self._base_url, http_client=http)
+        return _Line(sdk, http)
+
+
+class _Line:
+    """Where calls go: the SDK's address and headers, and its HTTP client.
+
+    The SDK's own call copies every tool's schema, and builds and checks the same address and headers each time, for
+    more CPU than all the rest of the call takes; its retries and errors are ours anyway (FallbackModel, failures.py).
+    """
+
+    def __init__(self, sdk: "AsyncAnthropic", http: "AsyncClient") -> None:
+        from httpx2 import URL, Headers
+
+        self._sdk = sdk
+        self._http = http
+        self._url = URL(f"{str(sdk.base_url).rstrip('/')}/v1/messages")
+        self._headers = Headers(
+            {k: v for k, v in sdk.default_headers.items() if isinstance(v, str)}
         )
 
+    async def post(self, content: dict[str, Any]) -> "Response":
+        """The answer, whatever its status, unread; close it. Raises what the transport raises."""
+        text = json.dumps(
+            content | {"stream": True}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
+        )
+        request = self._http.build_request(
+            "POST", self._url, content=text.encode(), headers=self._headers
+        )
+        return await self._http.send(request, stream=True)
 
-async def _post(client: "AsyncAnthropic", content: dict[str, Any]) -> "Response":
-    """The answer, unread; close it. Raises the SDK's errors, after its retries.
-
-    The body goes as bytes of ours: the SDK's own way copies every tool's schema at each call, for more CPU than all the
-    rest of the call takes, and warns at each call of a model that is to be retired.
-    """
-    from anthropic import AsyncStream
-    from httpx2 import Response
-
-    text = json.dumps(
-        content | {"stream": True}, ensure_ascii=False, allow_nan=False, separators=(",", ":")
-    )
-    answer = await client.post(
-        "/v1/messages",
-        cast_to=Response,
-        content=text.encode(),
-        options={"headers": {"Content-Type": "application/json"}},
-        stream=True,
-        stream_cls=AsyncStream[object],
-    )
-    return cast("Response", answer)  # with this `cast_to` it is no stream of the SDK's
-
-
-def _sdk_error() -> type[Exception]:
-    from anthropic import AnthropicError
-
-    return AnthropicError
+    async def close(self) -> None:
+        """Close connections."""
+        await self._sdk.close()
 
 
 def _simpler(form: Form, detail: str) -> Form | None:

@@ -5,6 +5,7 @@ The SDKs run on httpx2, and once a stream has begun its exceptions come raw (mea
 people are told kinds, never these texts.
 """
 
+import json
 import re
 from collections.abc import Mapping
 from typing import Any
@@ -70,6 +71,17 @@ def of_status(
     if status in {408, 409, 425} or status >= 500:
         return ModelOverloaded(provider, detail)
     return ModelBadRequest(provider, detail)
+
+
+def of_answer(provider: str, status: int, body: bytes, headers: Mapping[str, str]) -> ModelError:
+    """The error for an answer of this HTTP status whose body tells more, as JSON or in words."""
+    try:
+        read: object = json.loads(body)
+    except ValueError:
+        read = None
+    inner = _inner(read)
+    words = _told(inner) if isinstance(inner, dict) else body.decode(errors="replace").strip()
+    return of_status(provider, status, words, headers)
 
 
 def _bad_request(provider: str, status: int, message: str, detail: str) -> ModelError:
@@ -154,11 +166,15 @@ def _timed_out(provider: str, error: BaseException, *, started: bool) -> ModelEr
 
 def _message(error: Exception) -> str:
     inner = _inner(getattr(error, "body", None))
-    if isinstance(inner, dict) and inner.get("message"):
-        return (
-            f"{inner['message']} ({inner.get('param') or inner.get('type') or inner.get('code')})"
-        )
-    return str(getattr(error, "message", error))
+    told = _told(inner) if isinstance(inner, dict) else ""
+    return told or str(getattr(error, "message", error))
+
+
+def _told(inner: Mapping[str, Any]) -> str:
+    """What the `error` object of a body says; empty where it has no message."""
+    if not inner.get("message"):
+        return ""
+    return f"{inner['message']} ({inner.get('param') or inner.get('type') or inner.get('code')})"
 
 
 def _inner(body: object) -> object:

@@ -42,15 +42,21 @@ def held_back(agent: Agent, tools: Mapping[str, ToolSpec]) -> tuple[str, ...]:
 
 def load_tools(waiting: Iterable[ToolSpec]) -> ToolSpec:
     """The tool that stands for those that wait: any call opens the list, and this one does nothing else."""
-    found = list(waiting)
-    names = ", ".join(spec.name for spec in found)
+    return _load_tools(tuple((spec.name, spec.description) for spec in waiting))
+
+
+@lru_cache(
+    maxsize=256
+)  # each turn of each session asks, and a schema costs a good part of a short one
+def _load_tools(waiting: tuple[tuple[str, str], ...]) -> ToolSpec:
+    names = ", ".join(name for name, _ in waiting)
 
     async def load(ctx: ToolContext) -> ToolOutput:
         del ctx
         return ToolOutput(f"You have these tools now: {names}. Go on with them.", names)
 
     spec = tool(title={"en": "More tools", "zh": "更多工具"}, timeout=10)(load)
-    lines = "; ".join(f"{spec.name}: {_what(spec)}" for spec in found)
+    lines = "; ".join(f"{name}: {_what(description)}" for name, description in waiting)
     description = f"Get these tools for the next step, when one of them is needed. {lines}."
     return replace(spec, name=LOAD_TOOLS, description=description)
 
@@ -82,6 +88,6 @@ def _speaks_of_work(words: str) -> bool:
     return _WORDS.search(words) is not None
 
 
-def _what(spec: ToolSpec) -> str:
+def _what(description: str) -> str:
     """What a tool says of itself at first."""
-    return _REST.split(spec.description)[0]
+    return _REST.split(description)[0]

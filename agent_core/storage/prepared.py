@@ -19,6 +19,7 @@ from sqlalchemy.types import TypeEngine
 
 Values = Mapping[str, Any]
 _Convert = Callable[[Any], Any]
+_Bind = tuple[str | None, _Convert | None, Any]  # a value's name and conversion, or the value
 
 
 class Found:
@@ -136,9 +137,13 @@ class _Form:
         made = known.compile(dialect=dialect, column_keys=given)
         assert isinstance(made, SQLCompiler)  # noqa: S101 - statements on rows have no other
         assert not made.post_compile_params  # noqa: S101 - see Prepared
-        self.text, self.given = made.string, len(given)
+        self.given = len(given)
         self._names = list(made.positiontup or made.bind_names.values())
-        self._binds = [_bind(made, name, given, dialect) for name in self._names]
+        binds = [_bind(made, name, given, dialect) for name in self._names]
+        by_place = made.positiontup is not None
+        self.text, self._binds = (
+            _with_numbers(made.string, binds) if by_place else (made.string, binds)
+        )
         columns = list(known.exported_columns)
         self.returns = bool(columns)
         converts = [_type(c.type, dialect).result_processor(dialect, None) for c in columns]
@@ -171,15 +176,30 @@ class _Form:
         return made
 
 
-def _bind(
-    made: SQLCompiler, name: str, given: list[str], dialect: Dialect
-) -> tuple[str | None, _Convert | None, Any]:
+def _bind(made: SQLCompiler, name: str, given: list[str], dialect: Dialect) -> _Bind:
     """The name of a value that executions bring and its conversion; of one that is the statement's own, the value."""
     convert = _type(made.binds[name].type, dialect).bind_processor(dialect)
     if name in given:
         return name, convert, None
     value = made.params[name]
     return None, None, convert(value) if convert else value
+
+
+def _with_numbers(text: str, binds: list[_Bind]) -> tuple[str, list[_Bind]]:
+    """The text with its own numbers written out, and what is still to be bound.
+
+    A bound number in the condition of a partial index lets SQLite plan the statement anew at each execution, for
+    several times what it then takes to run.
+    """
+    pieces = text.split("?")
+    if len(pieces) != len(binds) + 1:  # a question mark of its own
+        return text, binds
+    written, left = [pieces[0]], []
+    for bind, piece in zip(binds, pieces[1:], strict=True):
+        is_number = bind[0] is None and isinstance(bind[2], int)
+        written += [str(int(bind[2])) if is_number else "?", piece]
+        left += [] if is_number else [bind]
+    return "".join(written), left
 
 
 def _type(of: TypeEngine[Any], dialect: Dialect) -> TypeEngine[Any]:

@@ -16,6 +16,7 @@ from agent_core.types import Block, Checkpoint, Context, Message, NewRow, Row, R
 from channels.types import OURS
 from gateway.commands.context import compact_row
 from gateway.engine import late
+from gateway.engine.upcoming import Upcoming
 from gateway.hooks import words as hook_words
 from gateway.inbound import albums, anew, conversation, inbox
 from gateway.inbound.conversation import Lane
@@ -26,7 +27,7 @@ from gateway.memory import signals as memory_signals
 from gateway.outbound.draft import Draft
 from gateway.people import identity
 from gateway.people.identity import Language, language_of
-from gateway.questions import questions, waiting
+from gateway.questions import waiting
 from gateway.questions.waiting import AskingLanes
 from gateway.schedules import runs as schedule_runs
 from gateway.storage.tables import InboxStatus
@@ -104,7 +105,7 @@ class Place:
 
 def begin(
     conn: Connection,
-    conversation_id: str,
+    upcoming: Upcoming,
     place: Place,
     preset: Callable[[Lane], Chosen],
     now: dt.datetime,
@@ -116,7 +117,7 @@ def begin(
     called: Called = lambda found, *_: found,
     admits: Callable[[Item], bool] = lambda _: True,
 ) -> Begun | None:
-    """The next row of a conversation, begun; None when nothing is open.
+    """The next row of a conversation, begun; None when nothing is open. The conversation is held (`hold`).
 
     `asking` holds the conversations whose turn may wait for a person: a row that is a turn ends that one first. `known`
     gives rows of a session that are in memory: a transcript never changes, so only what came after is read. `found` is
@@ -124,17 +125,16 @@ def begin(
     skill or the template that they call; `unlearnt` says whether nothing of the turn may be remembered, `admits`
     whether a turn may be gone on with.
     """
-    questions.hold(conn, conversation_id)
-    item = inbox.next_open(conn, conversation_id)
-    lane = conversation.find(conn, conversation_id)
-    if item is not None and item.kind in OURS and conversation_id in asking:
-        item = _unless_waiting(conn, conversation_id, item)
+    item, lane = upcoming.item, upcoming.lane
     if item is None or lane is None:
+        return None
+    asks = lane.id in asking
+    if item.kind in OURS and asks and (item := _unless_waiting(conn, lane.id, item)) is None:
         return None
     found = found if found is not None and found.item_id == item.id else None
     scheduled = schedule_runs.started(conn, item) or hook_words.called(item)
     lane = lane if scheduled is None else scheduled.lane(lane)
-    person = identity.known(conn, item.author)
+    person = upcoming.person(item.author)
     if item.status == InboxStatus.IN_TURN:
         held = not admits(item)
         return Begun(lane, item, False, held=True) if held else _go_on(conn, lane, item, person)
@@ -151,7 +151,7 @@ def begin(
         found = (found or Found(item.id)).unlearnt()
     if way.to == "task" and (news := task_news.of_turn(conn, lane, item, person)) is not None:
         return _told(conn, lane, news, person, place, preset(lane), now, found)
-    ends = late.ends_waiting(way) and conversation_id in asking
+    ends = late.ends_waiting(way) and asks
     letters = late.park(conn, lane, now) if ends else ()
     begun = _begin_new(conn, lane, item, person, way, place, preset, now, known, found, called)
     return replace(begun, letters=tuple(letters))

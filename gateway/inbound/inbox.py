@@ -8,7 +8,7 @@ import datetime as dt
 import json
 from dataclasses import dataclass
 
-from sqlalchemy import Connection, Row, bindparam, func, select, update
+from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, update
 
 from agent_core.storage.prepared import Prepared
 from agent_core.storage.upsert import insert_into
@@ -17,7 +17,10 @@ from gateway.storage.tables import Inbox, InboxStatus
 
 QUIET = "quiet"  # Inbound.data of a heartbeat
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
-_OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _INBOX.c.status < int(InboxStatus.DONE))
+# The number is written out, as in the condition of the index of open rows: a bound one keeps a prepared statement from
+# using it, and a long conversation would be walked from its beginning.
+_IS_OPEN = _INBOX.c.status < literal_column(str(int(InboxStatus.DONE)))
+_OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _IS_OPEN)
 
 # Statements of the hot path are prepared: building and compiling them costs more than running them.
 _NEXT = Prepared(
@@ -211,7 +214,7 @@ def open_conversations(conn: Connection) -> list[tuple[str, str]]:
     """(conversation, author of its oldest open row), oldest first."""
     first = (
         select(_INBOX.c.conversation_id, func.min(_INBOX.c.id).label("first"))
-        .where(_INBOX.c.status < InboxStatus.DONE)
+        .where(_IS_OPEN)
         .group_by(_INBOX.c.conversation_id)
         .subquery()
     )
@@ -225,21 +228,12 @@ def open_conversations(conn: Connection) -> list[tuple[str, str]]:
 
 def waiting(conn: Connection, conversation_id: str) -> int:
     """How many rows of a conversation wait."""
-    query = select(func.count()).where(
-        _INBOX.c.conversation_id == conversation_id, _INBOX.c.status == InboxStatus.NEW
-    )
-    return conn.execute(query).scalar_one()
+    query = select(func.count()).where(*_OPEN, _INBOX.c.status == InboxStatus.NEW)
+    return conn.execute(query, {"lane": conversation_id}).scalar_one()
 
 
 def running_turn(conn: Connection, conversation_id: str) -> int | None:
     """The open turn of a conversation, or None."""
-    query = (
-        select(_INBOX.c.turn_id)
-        .where(
-            _INBOX.c.conversation_id == conversation_id,
-            _INBOX.c.status == InboxStatus.IN_TURN,
-        )
-        .limit(1)
-    )
-    found: int | None = conn.execute(query).scalar()
+    query = select(_INBOX.c.turn_id).where(*_OPEN, _INBOX.c.status == InboxStatus.IN_TURN).limit(1)
+    found: int | None = conn.execute(query, {"lane": conversation_id}).scalar()
     return found

@@ -24,7 +24,9 @@ SESSIONS = 20
 SILENT_S = 20.0  # from the first turn that waits
 INDEX_LOCK = 0x53776978  # "Swix", an arbitrary key of ours
 _ONE_AT_A_TIME = text("select pg_advisory_xact_lock(:key, hashtext(:session))")
-TURNS = 8  # of one session, after which it does not wait any longer
+TURNS = (
+    BATCH // 2
+)  # of one session, after which it does not wait any longer: a question and an answer each
 
 
 class RecallIndexer:
@@ -105,8 +107,9 @@ class RecallIndexer:
             log.exception("recall_index_waits")
 
     async def _index(self, session: str) -> int:
-        total = 0
-        while seen := await self._db.write(lambda conn: _index(conn, session)):
+        total, seen = 0, BATCH
+        while seen == BATCH:
+            seen = await self._db.write(lambda conn: _index(conn, session))
             total += seen
         return total
 

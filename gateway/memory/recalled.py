@@ -25,11 +25,11 @@ from agent_core.storage.known import Known, known
 from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind
-from gateway.inbound import anew, conversation, inbox
+from gateway.engine.upcoming import Upcoming
+from gateway.inbound import anew
 from gateway.inbound.conversation import Lane
 from gateway.inbound.inbox import Item
 from gateway.inbound.router import route
-from gateway.people import identity
 from gateway.storage.db import Database
 from gateway.storage.tables import InboxStatus
 from gateway.turns.found import Found
@@ -75,10 +75,10 @@ class Recaller:
         """Whether something was there to be recalled for the last message of a conversation: a hint, no more."""
         return conversation_id in self._expected
 
-    def has(self, conn: Connection, conversation_id: str) -> bool:
+    def has(self, conn: Connection, upcoming: Upcoming) -> bool:
         """Whether `before` would find something to look into; for a transaction that has other things to do as well."""
         try:
-            return self._next(conn, conversation_id) is not None
+            return self._next(conn, upcoming) is not None
         except Exception as e:  # noqa: BLE001 - `before` meets it again, outside of the caller's transaction
             log.debug("not known what to recall: %r", e)
             return True
@@ -89,7 +89,9 @@ class Recaller:
         It never keeps a message back: whatever goes wrong, the turn goes without it (ASM-7).
         """
         try:
-            asked = await self.db.read(lambda conn: self._next(conn, conversation_id))
+            asked = await self.db.read(
+                lambda conn: self._next(conn, Upcoming(conn, conversation_id))
+            )
         except Exception as e:  # noqa: BLE001 - the turn itself will say what is wrong with the database
             log.debug("nothing recalled: %r", e)
             return None
@@ -129,15 +131,14 @@ class Recaller:
         if len(self._expected) > EXPECTED:
             self._expected.popitem(last=False)
 
-    def _next(self, conn: Connection, conversation_id: str) -> _Next | None:
-        item = inbox.next_open(conn, conversation_id)
-        lane = conversation.find(conn, conversation_id)
+    def _next(self, conn: Connection, upcoming: Upcoming) -> _Next | None:
+        item, lane = upcoming.item, upcoming.lane
         if item is None or lane is None or item.status == InboxStatus.IN_TURN:
             return None
         if route(item.text, item.kind).to != "turn":
             return None
         checkpoints = load_checkpoints(conn, lane.session_id)
-        owner = identity.known(conn, item.author).principal
+        owner = upcoming.person(item.author).principal
         condensed = any(c.kind == "summary" for c in checkpoints)
         scope = scope_of(lane)
         there = known(conn, owner, scope, lane.session_id, book=lane.private)

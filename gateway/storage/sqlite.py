@@ -212,8 +212,11 @@ def _commit(connection: Connection, batch: list[_Job]) -> None:
         assert raw is not None  # noqa: S101 - the connection is open for the writer's whole life
         raw.execute("BEGIN IMMEDIATE")
         try:
-            for job in batch:
-                _run(connection, raw, job)
+            if len(batch) == 1:  # what it raises undoes the transaction, which is its own
+                batch[0].outcome = (batch[0].work(connection), None)
+            else:
+                for job in batch:
+                    _run(connection, raw, job)
             raw.execute("COMMIT")
         except BaseException:
             if raw.in_transaction:  # a full disk has ended it already

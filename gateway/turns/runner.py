@@ -9,6 +9,7 @@ from sqlalchemy import Connection
 from gateway.commands.commands import Asked, Commands
 from gateway.engine.base import Progress
 from gateway.engine.begin import Begun, begin, stop_asked
+from gateway.engine.upcoming import hold
 from gateway.inbound import inbox
 from gateway.inbound.intake import notice
 from gateway.inbound.router import route
@@ -106,11 +107,12 @@ class TurnRunner:
             found = await recaller.before(conversation_id)
 
         def work(conn: Connection) -> Begun | None:
-            if looks and recaller is not None and recaller.has(conn, conversation_id):
+            upcoming = hold(conn, conversation_id)
+            if looks and recaller is not None and recaller.has(conn, upcoming):
                 raise _Recalls
             begun = begin(
                 conn,
-                conversation_id,
+                upcoming,
                 self.turns.place,
                 self.turns.staff.choice,
                 now,

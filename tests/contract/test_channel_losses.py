@@ -10,6 +10,7 @@ from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
 from gateway.engine.begin import Chosen, begin
+from gateway.engine.upcoming import hold
 from gateway.storage.db import Database
 from tests.contract.desk import ALL, HOOKS, PLATFORMS, Desk, desk, echo, last_words, restart
 from tests.contract.outages import away
@@ -301,7 +302,9 @@ async def test_a_notice_of_a_restart_waits_while_sending_is_degraded(
         lane = await it.one("select id from conversation")
         for _ in range(3):
             now = it.clock.now()
-            await db.write(lambda conn: begin(conn, lane, PLACE, lambda _: Chosen("test"), now))  # noqa: B023
+            await db.write(
+                lambda conn: begin(conn, hold(conn, lane), PLACE, lambda _: Chosen("test"), now)  # noqa: B023
+            )
     restart(rig, db)
     with away(rig):
         async with desk(db, rig, echo) as it:

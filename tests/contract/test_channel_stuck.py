@@ -16,6 +16,7 @@ from channels.discord.channel import DiscordChannel
 from channels.slack.channel import SlackChannel
 from channels.telegram.channel import TelegramChannel
 from gateway.engine.begin import Chosen, begin
+from gateway.engine.upcoming import hold
 from gateway.storage.db import Database
 from tests.contract.desk import ALL, PLATFORMS, desk, echo, hang, last_words, paying
 from tests.contract.outages import away
@@ -138,7 +139,7 @@ async def test_a_turn_that_ends_the_process_at_each_start_is_set_aside(
         ((lane, author),) = await it.all("select conversation_id, author from inbox")
         for _ in range(3):
             await db.write(
-                lambda c: begin(c, lane, PLACE, lambda _: Chosen("test"), it.clock.now())
+                lambda c: begin(c, hold(c, lane), PLACE, lambda _: Chosen("test"), it.clock.now())
             )
         it.engine.wake = wake  # type: ignore[method-assign]
         it.engine.wake(lane, author)

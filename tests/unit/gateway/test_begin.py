@@ -9,6 +9,7 @@ from agent_core.storage.statements import load_rows
 from agent_core.types import Context, RowKind, Text
 from channels.types import Attachment
 from gateway.engine.begin import Chosen, Place, begin, first_row, stop_asked
+from gateway.engine.upcoming import hold
 from gateway.inbound import conversation, inbox
 from gateway.storage.db import Database
 from tests.harness import begin_next, message, place, post
@@ -130,7 +131,9 @@ async def row_of(
     object.__setattr__(inbound, "attachments", files)
     await post(db, inbound)
     where = Place(zone, "auto")
-    begun = await db.write(lambda conn: begin(conn, LANE, where, lambda lane: Chosen("p"), NOW))
+    begun = await db.write(
+        lambda conn: begin(conn, hold(conn, LANE), where, lambda lane: Chosen("p"), NOW)
+    )
     assert begun is not None
     context, own = first_row(begun.item, where, private, NOW).message.blocks
     assert isinstance(context, Context)

@@ -57,7 +57,9 @@ def turn(conn: Connection, number: int, text: str, *, private: bool = True) -> s
 
 
 async def found(db: Database, scope: str) -> list[int]:
-    hits = await db.read(lambda conn: find_rows(conn, ALICE, scope, question("zebra", ()), limit=9))
+    hits = await db.read(
+        lambda conn: find_rows(conn, ALICE, scope, question("zebra", ()), limit=99)
+    )
     return sorted(hit.seq for hit in hits if hit.score > 0)
 
 

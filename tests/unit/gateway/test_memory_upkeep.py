@@ -12,6 +12,7 @@ from agent_core.memory.tiers import digest
 from agent_core.storage import upkeep
 from agent_core.storage.upkeep import Version
 from gateway.engine.begin import Chosen, begin
+from gateway.engine.upcoming import hold
 from gateway.memory import signals as memory_signals
 from gateway.memory.upkeep import EVERY_S, FIRST_S, MemoryUpkeep
 from gateway.settings.settings import Memory
@@ -310,7 +311,9 @@ async def test_what_was_put_before_a_model_counts_as_used_what_was_only_found_do
     now = Watch().now()
 
     def work(conn: Connection) -> list[int]:
-        begun = begin(conn, str(place()), PLACE, lambda _: Chosen("test"), now, found=found)
+        begun = begin(
+            conn, hold(conn, str(place())), PLACE, lambda _: Chosen("test"), now, found=found
+        )
         assert begun is not None
         entries = [upkeep.entry(conn, ALICE, number) for number in (shown, found_only)]
         return [entry.access_count for entry in entries if entry is not None]
