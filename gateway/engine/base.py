@@ -1,11 +1,14 @@
 """The engine's port: who runs which conversation when. What a turn does is not its business.
 
-Only ids cross this seam (guide "engine", 8). An engine runs one turn at a time in a conversation, conversations side by
-side up to a cap, fair among people, and lets no message wait while its conversation and a slot are free.
+Only ids cross this seam (guide "engine", 8), and the connection of a transaction that brings rows. An engine runs one
+turn at a time in a conversation, conversations side by side up to a cap, fair among people, and lets no message wait
+while its conversation and a slot are free.
 """
 
 from enum import StrEnum
 from typing import Protocol
+
+from sqlalchemy import Connection
 
 BACKOFF = (0.5, 2.0, 10.0, 30.0)  # seconds between tries when a step breaks by itself
 
@@ -52,6 +55,13 @@ class Engine(Protocol):
 
     def wake(self, conversation_id: str, principal: str) -> None:
         """Rows are waiting in this conversation, whoever runs it. Call it after their commit; returns at once."""
+        ...
+
+    def announce(self, conn: Connection, conversation_id: str, principal: str) -> bool:
+        """Say it as the last statement of the transaction that brings them; its commit wakes.
+
+        False where that cannot be, or is not worth it: then call `wake` after the commit.
+        """
         ...
 
     async def cancel(self, conversation_id: str) -> bool:

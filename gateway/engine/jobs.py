@@ -1,7 +1,8 @@
 """Jobs of the shared engine as statements on procrastinate's own table (3.10; looked at again with each update of it).
 
 A job says "look at this conversation". There is at most one that waits (the queueing lock) and one that runs (the lock)
-for each conversation. It is stored after the commit of the rows that it stands for: whoever fetches it later sees them.
+for each conversation. It is stored with the rows that it stands for, or after their commit. One that waits already is
+locked until that commit, and what is locked is not fetched: whoever fetches a job sees the rows.
 None of these functions commits.
 """
 
@@ -9,6 +10,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlalchemy import Connection, text
+
+from agent_core.storage.prepared import Prepared
 
 QUEUE = "turns"  # what any process may run
 CONNECTED = (
@@ -34,8 +37,12 @@ class Later:
     failures: int = 0
 
 
+def _prepared(statement: str) -> Prepared:
+    return Prepared(text(statement).columns())
+
+
 # People take turns: jobs of one person are two apart, and who has none yet comes right behind the first one that waits.
-_DEFER = text(f"""
+_DEFER = _prepared(f"""
 with woken as (
   select lane, person, row_number() over (partition by person order by nth) - 1 as behind,
     queue
@@ -44,7 +51,7 @@ with woken as (
 ), waiting as (
   select -priority as place, args->>'principal' as person from procrastinate_jobs
   where status = 'todo' and task_name = '{TASK}' and scheduled_at is null
-)
+), stored as (
 insert into procrastinate_jobs (queue_name, task_name, lock, queueing_lock, priority, args)
 select queue, '{TASK}', lane, lane,
   -(greatest(
@@ -57,6 +64,8 @@ on conflict (queueing_lock) where status = 'todo'
 do update set args = procrastinate_jobs.args - 'waits', queue_name = excluded.queue_name,
   scheduled_at = case when procrastinate_jobs.args ? 'waits' then null else procrastinate_jobs.scheduled_at end
 where procrastinate_jobs.args ? 'waits' or excluded.queue_name <> '{QUEUE}'
+)
+select pg_notify('{WOKEN}', lane) from woken
 """)  # noqa: S608 - names of ours
 
 _LATER = text(f"""
@@ -113,8 +122,7 @@ def defer(conn: Connection, woken: Mapping[str, str], own: str = QUEUE) -> None:
     if woken:
         queues = [own if lane.startswith(CONNECTED) else QUEUE for lane in woken]
         lanes = {"lanes": list(woken), "people": list(woken.values()), "queues": queues}
-        conn.execute(_DEFER, lanes)
-        tell(conn, WOKEN, woken)
+        _DEFER.execute(conn, lanes)
 
 
 def later(conn: Connection, jobs: Mapping[str, Later]) -> None:

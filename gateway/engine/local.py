@@ -4,6 +4,8 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from sqlalchemy import Connection
+
 from gateway.engine.base import BACKOFF, Progress, Runner
 from gateway.engine.fair import FairSlots
 from gateway.engine.steps import Steps
@@ -47,6 +49,11 @@ class LocalEngine:
             return
         task = asyncio.create_task(self._serve(conversation_id, principal), name=conversation_id)
         self._running[conversation_id] = task
+
+    def announce(self, conn: Connection, conversation_id: str, principal: str) -> bool:
+        """See Engine. What this process does after its own commit nobody has to store."""
+        del conn, conversation_id, principal
+        return False
 
     async def cancel(self, conversation_id: str) -> bool:
         """See Engine."""

@@ -2,8 +2,8 @@
 
 A job `run_conversation` (guide "engine") has its conversation as lock and as queueing lock, so that one process at a
 time runs it. The inbox says what to do, the transcript is the journal, the conversation's epoch fences whoever was
-taken over. Rows are committed first, then their job is stored and everybody is notified; what a death leaves in
-between, recovery.py finds.
+taken over. Messages come with their job in one commit, which notifies everybody. Other rows are committed first, then
+their job is stored; what a death leaves in between, recovery.py finds.
 """
 
 import asyncio
@@ -128,6 +128,13 @@ class ProcrastinateEngine:
             run.again = True
         else:
             self._mail.wake(conversation_id, principal)
+
+    def announce(self, conn: Connection, conversation_id: str, principal: str) -> bool:
+        """See Engine. One commit less than `wake`; who runs the conversation already needs no job."""
+        if conversation_id in self._runs:
+            return False
+        jobs.defer(conn, {conversation_id: principal}, jobs.QUEUE if self._draining else self._own)
+        return True
 
     def wait(self, conversation_id: str, principal: str, until: dt.datetime | None) -> None:
         """A turn waits for a pot: try it then, or as soon as `room` says so or somebody wakes it."""

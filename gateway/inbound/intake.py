@@ -56,14 +56,16 @@ class _Taken:
     """What the transaction decided.
 
     `wake`: rows wait in the lane; `stop`: cancel the running turn; `toast`: answer a press;
-    `again`: it had come before; `decided`: what a question came to; `others`: further
-    conversations to be waked, and for whom; `stranger`: may not write yet.
+    `told`: the engine knows of them by the commit; `again`: it had come before; `decided`: what a
+    question came to; `others`: further conversations to be waked, and for whom; `stranger`: may
+    not write yet.
     """
 
     row_id: int = 0
     author: str = ""
     lane: str = ""
     wake: bool = False
+    told: bool = False
     stop: bool = False
     letters: list[tuple[int, Draft]] = field(default_factory=list)
     toast: str = ""
@@ -169,7 +171,8 @@ class Intake:
         self._look(inbound)
         if taken.wake:
             self._fresh(lane)
-            self._engine.wake(lane, taken.author)
+            if not taken.told:
+                self._engine.wake(lane, taken.author)
         for other in taken.others:
             self._engine.wake(*other)
         if taken.stop and not await self._engine.cancel(lane):
@@ -233,6 +236,7 @@ class Intake:
                 self._answer(conn, inbound, taken, asked, verdict.code, judged)
         elif way.to == "turn" and self._settings.sessions.while_busy == "interrupt":
             taken.stop = interrupt(conn, lane.id, author)
+        taken.told = waits and self._engine.announce(conn, lane.id, author)
         return taken
 
     def _lane(

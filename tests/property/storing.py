@@ -8,6 +8,8 @@ from contextlib import AsyncExitStack, contextmanager
 from pathlib import Path
 from typing import Any, TypeVar
 
+from sqlalchemy import Connection
+
 from channels.types import Inbound
 from gateway.storage.schema import open_database
 from tests.house import House, settings
@@ -57,6 +59,10 @@ class Idle:
 
     def wake(self, conversation_id: str, author: str) -> None:
         """Nothing."""
+
+    def announce(self, conn: Connection, conversation_id: str, author: str) -> bool:
+        """Nothing."""
+        return False
 
     def busy(self) -> int:
         """Nothing runs."""
