@@ -140,10 +140,10 @@ class _Form:
         self.given = len(given)
         self._names = list(made.positiontup or made.bind_names.values())
         binds = [_bind(made, name, given, dialect) for name in self._names]
-        by_place = made.positiontup is not None
-        self.text, self._binds = (
-            _with_numbers(made.string, binds) if by_place else (made.string, binds)
-        )
+        if made.positiontup is not None:
+            self.text, self._binds = _with_numbers(made.string, binds)
+        else:
+            self.text, self._names, self._binds = _with_numbers_named(made, self._names, binds)
         columns = list(known.exported_columns)
         self.returns = bool(columns)
         converts = [_type(c.type, dialect).result_processor(dialect, None) for c in columns]
@@ -200,6 +200,19 @@ def _with_numbers(text: str, binds: list[_Bind]) -> tuple[str, list[_Bind]]:
         written += [str(int(bind[2])) if is_number else "?", piece]
         left += [] if is_number else [bind]
     return "".join(written), left
+
+
+def _with_numbers_named(
+    made: SQLCompiler, names: list[str], binds: list[_Bind]
+) -> tuple[str, list[str], list[_Bind]]:
+    """The same for PostgreSQL, which makes no lasting plan with a partial index of which it knows no number."""
+    text, left = made.string, []
+    for name, bind in zip(names, binds, strict=True):
+        if bind[0] is None and type(bind[2]) is int:
+            text = text.replace(f"%({name})s", str(bind[2]))
+        else:
+            left.append((name, bind))
+    return text, [name for name, _ in left], [bind for _, bind in left]
 
 
 def _type(of: TypeEngine[Any], dialect: Dialect) -> TypeEngine[Any]:

@@ -146,7 +146,7 @@ class Decisions:
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
         """The one question without options that the next message of this person answers, or None."""
         questions.hold(conn, lane.id)  # it must not expire between this look and the answer
-        tickets = [t for t in questions.undecided(conn, lane.id, ("open",)) if t.expires_at > now]
+        tickets = [t for t in questions.still_open(conn, lane.id) if t.expires_at > now]
         if len(tickets) != 1 or tickets[0].kind != "ask" or tickets[0].options:
             return None
         return tickets[0] if self._may(conn, tickets[0], person) else None

@@ -12,11 +12,12 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from sqlalchemy import Connection, func, select, update
+from sqlalchemy import Connection, bindparam, func, select, update
 
 from agent_core import approvals
 from agent_core.approvals import Rule
 from agent_core.ports import Ask
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Turn
 from channels.types import Address
 from gateway.outbound.draft import Draft
@@ -31,6 +32,16 @@ _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _TURN = Turn.__table__  # type: ignore[attr-defined]
 
 UNDECIDED = ("open", "parked")
+_HOLD = Prepared(
+    select(_CONVERSATION.c.id)
+    .where(_CONVERSATION.c.id == bindparam("lane"))
+    .with_for_update(key_share=True)  # an inbox row that was put in refers to it
+)
+_OPEN = Prepared(
+    select(_QUESTION)
+    .where(_QUESTION.c.conversation_id == bindparam("lane"), _QUESTION.c.status == "open")
+    .order_by(_QUESTION.c.id)
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,10 +161,7 @@ def digest(tool: str, args: dict[str, Any], preset: str, rules: Sequence[Rule]) 
 def hold(conn: Connection, conversation_id: str) -> None:
     """Take the conversation's row until this transaction ends. SQLite has one writer anyway."""
     if conn.dialect.name == "postgresql":
-        query = select(_CONVERSATION.c.id).where(_CONVERSATION.c.id == conversation_id)
-        conn.execute(
-            query.with_for_update(key_share=True)
-        )  # an inbox row that was put in refers to it
+        _HOLD.execute(conn, {"lane": conversation_id})
 
 
 # Finding ------------------------------------------------------------------------------------------
@@ -179,6 +187,11 @@ def of_call(conn: Connection, session_id: str, call_id: str) -> Ticket | None:
     mine = (_QUESTION.c.session_id == session_id, _QUESTION.c.call_id == call_id)
     row = conn.execute(select(_QUESTION).where(*mine)).first()
     return None if row is None else _ticket(row)
+
+
+def still_open(conn: Connection, conversation_id: str) -> list[Ticket]:
+    """The open questions of a conversation, oldest first."""
+    return [_ticket(row) for row in _OPEN.execute(conn, {"lane": conversation_id})]
 
 
 def undecided(

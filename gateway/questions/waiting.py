@@ -2,8 +2,9 @@
 
 from collections.abc import Collection, Sequence
 
-from sqlalchemy import Connection, select, update
+from sqlalchemy import Connection, bindparam, select, update
 
+from agent_core.storage.prepared import Prepared
 from agent_core.storage.tables import Turn
 from agent_core.types import TurnStatus
 from gateway.storage.tables import Inbox, InboxStatus, Question
@@ -11,6 +12,16 @@ from gateway.storage.tables import Inbox, InboxStatus, Question
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _TURN = Turn.__table__  # type: ignore[attr-defined]
+_TURN_OF = Prepared(
+    select(_QUESTION.c.turn_id)
+    .join(_TURN, _TURN.c.id == _QUESTION.c.turn_id)
+    .where(
+        _QUESTION.c.conversation_id == bindparam("lane"),
+        _QUESTION.c.status == "open",
+        _TURN.c.status == TurnStatus.WAITING.value,
+    )
+    .limit(1)
+)
 
 
 def resume(conn: Connection, turn_id: int, status: str = TurnStatus.RUNNING.value) -> bool:
@@ -45,17 +56,7 @@ def wait(conn: Connection, turn_id: int, asked: Collection[int]) -> bool:
 
 def turn_of(conn: Connection, conversation_id: str) -> int | None:
     """The turn of a conversation that waits for a person, or None."""
-    query = (
-        select(_QUESTION.c.turn_id)
-        .join(_TURN, _TURN.c.id == _QUESTION.c.turn_id)
-        .where(
-            _QUESTION.c.conversation_id == conversation_id,
-            _QUESTION.c.status == "open",
-            _TURN.c.status == TurnStatus.WAITING.value,
-        )
-        .limit(1)
-    )
-    found: int | None = conn.execute(query).scalar()
+    found: int | None = _TURN_OF.execute(conn, {"lane": conversation_id}).scalar()
     return found
 
 
