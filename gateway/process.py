@@ -12,6 +12,7 @@ import signal
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 
+from agent_core import words
 from agent_core.finance import work
 from channels.base import CanMenu, Channel
 from channels.errors import ChannelError
@@ -141,12 +142,13 @@ async def _refusal(core: Core, settings: Settings, stop: asyncio.Event) -> None:
 
 
 async def _warm(core: Core, platforms: Sequence[Channel]) -> None:
-    """What the first message would otherwise pay for: the model's SDK, the command menus."""
+    """What the first messages would otherwise pay for: the model's SDK, the words of recall, the command menus."""
     gc.collect()  # what imports left behind gives its room to the SDK
     try:
         await core.models.warm()
     except Exception:  # the first turn tells the person; a start must not end here
         log.exception("model_not_ready")
+    await asyncio.to_thread(words.warm)  # or the one who writes would stand still for it
     gc.collect()
     gc.freeze()  # what is loaded now stays: no collection in the middle of a turn walks it
     gc.enable()
