@@ -5,9 +5,10 @@ import time
 from collections.abc import Callable
 from typing import TypeVar
 
-from sqlalchemy import Connection, text
+from sqlalchemy import Connection, Engine, text
 from sqlalchemy.exc import DBAPIError, OperationalError
 from sqlalchemy.ext.asyncio import AsyncConnection, AsyncEngine, create_async_engine
+from sqlalchemy.util import greenlet_spawn
 
 from gateway.storage import replica
 from gateway.storage.db import DatabaseError
@@ -39,13 +40,11 @@ class PostgresDatabase:
 
     async def write(self, work: Callable[[Connection], T]) -> T:
         """See Database."""
-        async with self._engine.begin() as connection:
-            return await connection.run_sync(work)
+        return await greenlet_spawn(_written, self._engine.sync_engine, work)
 
     async def read(self, work: Callable[[Connection], T]) -> T:
         """See Database."""
-        async with self._engine.connect() as connection:
-            return await connection.run_sync(work)
+        return await greenlet_spawn(_read, self._engine.sync_engine, work)
 
     async def lock_engine(self) -> None:
         """See Database. The lock ends with the connection, so also with the process."""
@@ -113,6 +112,18 @@ class PostgresDatabase:
             await self._lock.close()
             self._lock = None
         await self._engine.dispose()
+
+
+# One crossing from asynchronous code for a whole transaction. `AsyncEngine.begin` crosses for the begin, the commit and
+# the close as well, which together took as long as a statement.
+def _written(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.begin() as connection:
+        return work(connection)
+
+
+def _read(engine: Engine, work: Callable[[Connection], T]) -> T:
+    with engine.connect() as connection:
+        return work(connection)
 
 
 async def _asked(connection: AsyncConnection, query: str) -> bool:
