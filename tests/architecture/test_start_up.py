@@ -102,3 +102,12 @@ def test_only_the_sdks_of_enabled_channels_are_imported(name: str, tmp_path: Pat
 def test_help_imports_no_part_of_the_gateway():
     loaded = imported_by("import gateway.cli.main")
     assert not {"gateway.process", "sqlalchemy", "aiohttp", "structlog", "rich"} & loaded
+
+
+def test_the_words_of_recall_load_one_language():
+    """The stemmer's package imports all of its languages when it is imported itself, for 3 MB."""
+    loaded = imported_by(
+        "from agent_core import words; words.warm(); assert words.stem('bonds') == 'bond'"
+    )
+    languages = {name for name in loaded if name.endswith("_stemmer")}
+    assert languages == {"snowballstemmer_by_language.english_stemmer"}

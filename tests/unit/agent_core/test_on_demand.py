@@ -109,3 +109,10 @@ def test_the_small_tool_says_what_each_is_for() -> None:
     assert "pay: Pay somebody; compact: Condense the older part" in spec.description
     assert spec.arguments.model_json_schema().get("properties") == {}
     assert shown({LOAD_TOOLS: spec}, ()) == ()
+
+
+def test_the_tool_for_the_rest_is_made_once_for_the_same_tools() -> None:
+    """Its schema costs a good part of a short turn."""
+    waiting = list(Toolbox().registry())[:2]
+    assert load_tools(waiting) is load_tools(waiting)
+    assert load_tools(waiting[:1]) is not load_tools(waiting)
