@@ -21,6 +21,7 @@ CONNECTED = (
 TASK = "run_conversation"
 WOKEN = "swarmgate_woken"  # channel: rows wait in the conversation that the payload names
 ENDED = "swarmgate_ended"  # channel: a turn of that conversation was stopped by a person
+_PLACES = 0x5377706C  # "Swpl", an arbitrary first half of our lock keys
 LONGEST_HOLD_S = 60.0  # a wake-up may be lost with the process that should have given it
 
 
@@ -67,6 +68,8 @@ where procrastinate_jobs.args ? 'waits' or excluded.queue_name <> '{QUEUE}'
 )
 select pg_notify('{WOKEN}', lane) from woken
 """)  # noqa: S608 - names of ours
+
+_ALONE = _prepared("select pg_advisory_xact_lock(:family, hashtext(:person))")
 
 _LATER = text(f"""
 insert into procrastinate_jobs (queue_name, task_name, lock, queueing_lock, scheduled_at, args)
@@ -123,6 +126,15 @@ def defer(conn: Connection, woken: Mapping[str, str], own: str = QUEUE) -> None:
         queues = [own if lane.startswith(CONNECTED) else QUEUE for lane in woken]
         lanes = {"lanes": list(woken), "people": list(woken.values()), "queues": queues}
         _DEFER.execute(conn, lanes)
+
+
+def announce(conn: Connection, lane: str, person: str, own: str) -> None:
+    """`defer` for a transaction that brings rows, as its last statement.
+
+    Of one person's transactions one at a time gets here: each sees the places that those before it have taken.
+    """
+    _ALONE.execute(conn, {"family": _PLACES, "person": person})
+    defer(conn, {lane: person}, own)
 
 
 def later(conn: Connection, jobs: Mapping[str, Later]) -> None:

@@ -133,7 +133,8 @@ class ProcrastinateEngine:
         """See Engine. One commit less than `wake`; who runs the conversation already needs no job."""
         if conversation_id in self._runs:
             return False
-        jobs.defer(conn, {conversation_id: principal}, jobs.QUEUE if self._draining else self._own)
+        own = jobs.QUEUE if self._draining else self._own
+        jobs.announce(conn, conversation_id, principal, own)
         return True
 
     def wait(self, conversation_id: str, principal: str, until: dt.datetime | None) -> None:

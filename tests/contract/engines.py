@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 
-from sqlalchemy import Connection
+from sqlalchemy import Connection, text
 
 from channels.types import Address, Author, Inbound
 from gateway.clock import SystemClock
@@ -18,6 +18,7 @@ from gateway.storage.schema import open_database
 from gateway.storage.tables import InboxStatus
 from tests.house import House, until
 
+Make = Callable[..., Awaitable["Rig"]]
 Rigs = AbstractAsyncContextManager[Callable[..., Awaitable["Rig"]]]
 
 
@@ -211,3 +212,23 @@ def shared_by(url: str, beats: tuple[float, float] = (0.3, 2.0)) -> Callable[[Ho
         )
 
     return made
+
+
+async def count(rig: Rig, where: str = "true") -> int:
+    """How many jobs there are."""
+    assert rig.db is not None
+    query = text(f"select count(*) from procrastinate_jobs where {where}")
+    return await rig.db.read(lambda conn: conn.execute(query).scalar_one())
+
+
+async def none_waits(rig: Rig) -> None:
+    """Until no job is left at all."""
+    async with asyncio.timeout(20):
+        while await count(rig):
+            await asyncio.sleep(0.02)
+
+
+async def two(make: Make, **more: object) -> tuple[Rig, Rig]:
+    """Two engines over one book."""
+    first = await make(**more)
+    return first, await make(book=first.book, **more)

@@ -2,19 +2,18 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from collections.abc import AsyncIterator, Iterator
 
 import pytest
-from sqlalchemy import Connection, text
+from sqlalchemy import text
 
 from gateway.clock import SystemClock
 from gateway.engine import jobs
-from tests.contract.engines import Rig, leave, shared_rigs
+from tests.contract.engines import Make, Rig, count, leave, none_waits, shared_rigs, two
 from tests.databases import PreparedPostgres, for_sqlalchemy
 from tests.house import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
-Make = Callable[..., Awaitable[Rig]]
 
 
 @pytest.fixture
@@ -30,27 +29,9 @@ async def make(address: str) -> AsyncIterator[Make]:
         yield made
 
 
-async def count(rig: Rig, where: str = "true") -> int:
-    assert rig.db is not None
-    query = text(f"select count(*) from procrastinate_jobs where {where}")
-    return await rig.db.read(lambda conn: conn.execute(query).scalar_one())
-
-
 async def does(rig: Rig, statement: str) -> None:
     assert rig.db is not None
     await rig.db.write(lambda conn: conn.execute(text(statement)) and None)
-
-
-async def none_waits(rig: Rig) -> None:
-    """Until no job is left at all."""
-    async with asyncio.timeout(20):
-        while await count(rig):
-            await asyncio.sleep(0.02)
-
-
-async def two(make: Make, **more: object) -> tuple[Rig, Rig]:
-    first = await make(**more)
-    return first, await make(book=first.book, **more)
 
 
 async def test_rows_keep_their_order_and_one_runs_at_a_time_wherever_they_arrive(make: Make):
@@ -186,57 +167,6 @@ async def test_a_wake_between_fetch_and_end_of_a_job_is_not_lost(make: Make, add
         await rig.quiet()
     assert rig.book.order(place) == [str(n) for n in range(30)]
     assert await count(rig, "status = 'todo'") <= 1
-
-
-async def test_a_job_is_fetched_by_nobody_while_rows_that_it_stands_for_are_uncommitted(make: Make):
-    """Forced overlap: rows come to a job that waits already; the one before it ends while they are uncommitted."""
-    first, second = await two(make)
-    assert first.db is not None
-    first.book.gate.clear()
-    first.post("a", "x")
-    await until(lambda: first.book.current)
-    runs, other = (first, second) if first.engine.busy() else (second, first)
-    await first.db.write(lambda conn: jobs.defer(conn, {"a": "alice"}))
-    announced = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def brings_rows(conn: Connection) -> bool:
-        assert not runs.engine.announce(conn, "a", "alice")  # whoever runs it needs no job
-        told = other.engine.announce(conn, "a", "alice")
-        loop.call_soon(announced.set)
-        conn.execute(text("select pg_sleep(0.7)"))
-        first.book.rows["a"].append("y")
-        return told
-
-    bringing = asyncio.create_task(first.db.write(brings_rows))
-    await announced.wait()
-    first.book.gate.set()
-    await until(lambda: first.book.done)
-    await asyncio.sleep(0.3)
-    assert await count(first, "status = 'todo'") == 1
-    assert await bringing
-    await first.quiet()
-    await none_waits(first)
-    assert first.book.order("a") == ["x", "y"]
-
-
-async def test_rows_bring_their_job_with_their_commit_and_take_it_along_when_they_are_undone(
-    make: Make,
-):
-    rig = await make()
-    assert rig.db is not None
-
-    def undone(conn: Connection) -> None:
-        assert rig.engine.announce(conn, "a", "alice")
-        raise RuntimeError("the rows cannot be stored")
-
-    with pytest.raises(RuntimeError):
-        await rig.db.write(undone)
-    assert await count(rig) == 0
-    rig.book.rows["a"].append("x")
-    assert await rig.db.write(lambda conn: rig.engine.announce(conn, "a", "alice"))
-    await rig.quiet()
-    assert rig.book.order("a") == ["x"]
 
 
 async def test_a_duplicate_wake_stores_one_job(make: Make):
