@@ -52,14 +52,18 @@ def _these(count: int) -> ColumnElement[bool]:
 
 
 @cache
-def _lock(count: int) -> Executable:
-    return select(_POT.c.id).where(_these(count)).order_by(_POT.c.id).with_for_update()
-
-
-@cache
 def _change(count: int) -> Prepared:
     added = {name: _POT.c[name] + bindparam(f"d_{name}") for name in _COUNTS}
-    return Prepared(update(_POT).where(_these(count)).values(added).returning(_POT))
+
+    def made(dialect: str) -> Executable:
+        if count == 1 or dialect != "postgresql":
+            return update(_POT).where(_these(count)).values(added).returning(_POT)
+        # Locked in one order, so that two never wait for each other; with the change, as everybody waits meanwhile.
+        these = select(_POT.c.id).where(_these(count)).order_by(_POT.c.id)
+        locked = these.with_for_update().cte("locked")
+        return update(_POT).where(_POT.c.id == locked.c.id).values(added).returning(_POT)
+
+    return Prepared(made)
 
 
 def _add_hold(dialect: str) -> Executable:
@@ -177,8 +181,6 @@ def change(
     if not pots:
         return []
     ids = {f"id{n}": pot_id for n, pot_id in enumerate(pots)}
-    if len(pots) > 1 and conn.dialect.name == "postgresql":
-        conn.execute(_lock(len(pots)), ids)  # in one order: two never wait for each other
     values = ids | {
         "d_usd": spent.usd,
         "d_usd_held": held.usd,

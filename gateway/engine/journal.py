@@ -273,10 +273,6 @@ class TurnJournal(SessionJournal):
         def work(conn: Connection, after: int) -> list[Row]:
             now = self._fence.clock.now()
             added = self._write(conn, after, rows, usage, model)
-            if self._budget is not None:
-                booked[0] = self._budget.settle(
-                    conn, self._session_id, usage, model=model, last=True
-                )
             if status is not TurnStatus.DONE and self._desk is not None:
                 rewritten[:] = cancel_questions(
                     conn, self._fence.conversation_id, self._turn_id, now
@@ -284,6 +280,10 @@ class TurnJournal(SessionJournal):
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
             more = inbox.newest(conn, self._fence.conversation_id) > 0
+            if self._budget is not None:  # late, since others wait for the pots until the commit
+                booked[0] = self._budget.settle(
+                    conn, self._session_id, usage, model=model, last=True
+                )
             stored.append((None if silent else outbox.put(conn, reply, now), more))
             return added
 

@@ -1,7 +1,10 @@
 """Pots on both databases: what is set aside, paid, given back."""
 
+import asyncio
 import datetime as dt
 from collections.abc import Callable
+from functools import partial
+from itertools import permutations
 
 import pytest
 from sqlalchemy import Connection
@@ -10,7 +13,7 @@ from agent_core.budget.ledger import Purse, Short
 from agent_core.budget.pots import NANO, Payer, Pot, Rules
 from agent_core.ports import Need
 from agent_core.storage import ledger
-from agent_core.storage.ledger import Hold, PotRow
+from agent_core.storage.ledger import Amount, Hold, PotRow, Ref
 from agent_core.types import Usage
 from gateway.storage.db import Database
 
@@ -94,6 +97,23 @@ async def test_what_does_not_fit_changes_nothing(db: Database) -> None:
     row = await till.row()
     assert (row.usd_held, row.runs) == (4 * NANO // 10, 1)
     assert isinstance(await other.reserve(need(0.6)), Hold)
+
+
+async def test_changes_of_the_same_pots_at_once_add_up_in_whatever_order_they_are_named(
+    db: Database,
+) -> None:
+    refs = [Ref(kind, "k", "2026-01-05") for kind in ("user_day", "channel_day", "day")]
+    ids = await db.write(lambda conn: ledger.pot_ids(conn, refs))
+    one = Amount(usd=3, tokens=2)
+
+    def change(order: tuple[int, ...], conn: Connection) -> list[int]:
+        return [row.id for row in ledger.change(conn, order, spent=one, held=one, runs=1)]
+
+    orders = [*permutations(ids)] * 10
+    found = await asyncio.gather(*(db.write(partial(change, order)) for order in orders))
+    assert found == [list(order) for order in orders]
+    for row in await db.read(lambda conn: ledger.pots_of(conn, refs)):
+        assert (row.usd, row.usd_held, row.tokens, row.runs) == (180, 180, 120, 60)
 
 
 async def test_the_first_pot_that_does_not_fit_decides(db: Database) -> None:
