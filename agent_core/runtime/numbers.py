@@ -7,6 +7,7 @@ whole numbers up to ten, which count things. Numerals in words ("three", "百分
 """
 
 import re
+import sys
 from dataclasses import dataclass
 
 SMALL = 10  # bare whole numbers up to this count things
@@ -129,9 +130,12 @@ class Figure:
 def claims(text: str) -> list[Figure]:
     """The numbers that an answer states as facts, in order."""
     plain = text.translate(_ASCII)
+    begins = {found.start("digits") for found in _NUMBER.finditer(plain)}
     for exempt in _EXEMPT:
         plain = exempt.sub(lambda found: " " * len(found[0]), plain)
-    return [figure for found in _NUMBER.finditer(plain) if (figure := _claim(found, plain))]
+    # What is left of a number of which a part was exempt is none: the .1 of #1.1, the 234 of #1,234.
+    whole = (f for f in _NUMBER.finditer(plain) if f.start("digits") in begins)
+    return [figure for found in whole if (figure := _claim(found, plain))]
 
 
 def held(text: str) -> list[float]:
@@ -140,7 +144,7 @@ def held(text: str) -> list[float]:
     for found in _NUMBER.finditer(_DATES.sub(" ", text.translate(_ASCII))):
         figure = _figure(found)
         values.append(figure.value)
-        bare = float(found["digits"].replace(",", "") + (found["power"] or ""))
+        bare = _finite(found["digits"].replace(",", "") + (found["power"] or ""), 1.0)
         if bare != figure.value:
             values.append(bare)
     return values
@@ -169,13 +173,17 @@ def _unit(found: re.Match[str]) -> str:
 def _figure(found: re.Match[str]) -> Figure:
     unit, digits = _unit(found), found["digits"].replace(",", "")
     scale = _SCALES.get(unit, 0.01 if unit in _POINTS else 1.0)
-    if found["power"]:
-        scale *= float(f"1{found['power']}")
+    power = found["power"] or ""
     decimals = len(digits.partition(".")[2])
     return Figure(
         text=found[0].strip(),
-        value=float(digits) * scale,
+        value=_finite(f"{digits}{power}", scale),
         percent=unit in _PERCENT or unit in _POINTS,
-        step=10.0**-decimals * scale,
+        step=10.0**-decimals * _finite(f"1{power}", scale),
         digits=len(digits.replace(".", "").lstrip("0")),
     )
+
+
+def _finite(digits: str, scale: float) -> float:
+    """The largest number that there is stands for all beyond it (1e999)."""
+    return min(float(digits) * scale, sys.float_info.max)

@@ -109,7 +109,7 @@ def test_what_states_a_fact_is_read_with_its_unit(text: str, found: list[str]) -
         "in 2012, 2010-2012, FY2012, Q3 2012, 3Q12, H1, the 1990s, 2012年",
         "at 16:00, 09:30:05, 2012-10-05T16:00:00Z",
         "1. first\n2) second\n(3) third\n4、第四\n## 5 Heading\n- 6. sixth",
-        "Step 12, table 13, top 20, No. 14, #15, 第16条, 前17名, 18th, [19], [^20]",
+        "Step 12, table 13, top 20, No. 14, #15, #1.1, #1,234, 第1.5条, 第16条, 前17名, 18th, [19], [^20]",
         "50-day, 52 weeks, 3 months, 12个月, 250个交易日, 近30日, 15 min, 5m, 12h, 20日均线",
         "SMA50, RSI(14), MACD(12,26,9), MA 20, ATR14, 95% VaR, 99%置信",
         "S&P 500, Russell 2000, CSI 300, 沪深300, 中证500, 标普500, Nasdaq-100",
