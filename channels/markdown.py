@@ -44,9 +44,10 @@ def render(text: str, dialect: Dialect) -> str:
         tokens = _parser().parse(text)
         if any(token.level >= _MAX_NESTING - 1 for token in tokens):
             return dialect.text(text.strip())  # the parser skips what is nested deeper
-        return Walker(dialect, text).render(tokens)
+        shown = Walker(dialect, text).render(tokens)
     except Exception:  # noqa: BLE001 - a parser's bug must not cost a person the answer
         return dialect.text(text.strip())
+    return shown if shown.strip() else ""
 
 
 def _clean(text: str) -> str:

@@ -20,7 +20,7 @@ from channels.errors import Refused
 from channels.markdown import to_telegram
 from channels.telegram.calls import Calls
 from channels.telegram.errors import DELETE_GONE, EDIT_GONE, NOT_MODIFIED, UNPARSED, says
-from channels.telegram.render import captions, keyboard, parts
+from channels.telegram.render import captions, keyboard, parts, plain
 from channels.types import Address, Attachment, Button, Outbound
 
 log = logging.getLogger(__name__)
@@ -248,7 +248,7 @@ class Sender:
 async def in_html_or_plain(markdown: str, attempt: Attempt[T]) -> T:
     """Try the Markdown as HTML; if the platform cannot parse it, as it stands, once. Raises ChannelError."""
     source = to_telegram(markdown)
-    if markdown and not source:
+    if markdown and not plain(source).strip():  # nothing would be seen of it: a code of one space
         return await attempt(markdown, None)
     try:
         return await attempt(source, "HTML")

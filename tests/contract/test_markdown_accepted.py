@@ -102,6 +102,13 @@ def test_any_text_is_accepted(name: str) -> None:
     accepted(name, QUICK)
 
 
+@pytest.mark.parametrize("name", list(RIGS))
+@pytest.mark.parametrize("text", ["` `", "x `\t` y", "** **", "```\n \n```"])
+def test_a_text_of_which_nothing_would_be_seen_is_accepted(name: str, text: str) -> None:
+    with sender(name) as one:
+        one.check(text)
+
+
 @pytest.mark.slow
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", list(RIGS))

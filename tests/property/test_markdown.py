@@ -4,7 +4,6 @@ import re
 import unicodedata
 from collections import Counter
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 
 from channels.markdown import to_plain, to_telegram
@@ -13,7 +12,6 @@ from tests.property.markdown_texts import TEXTS
 from tests.property.telegram_html import visible
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def letters(text: str) -> Counter[str]:
@@ -44,15 +42,6 @@ def test_html_is_valid_and_keeps_the_letters(text: str) -> None:
 @given(TEXTS)
 def test_a_part_never_grows_over_the_limit_when_rendered(text: str) -> None:
     check_length(text, 200)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@FULL
-@given(TEXTS)
-def test_html_is_valid_at_length(text: str) -> None:
-    check(text)
-    check_length(text, 150)
 
 
 def test_what_is_left_of_a_row_that_was_cut_is_not_aligned() -> None:

@@ -5,7 +5,6 @@ import re
 import unicodedata
 from collections import Counter
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 
 from channels.slack.dialect import to_mrkdwn
@@ -18,7 +17,6 @@ from tests.twins.slack_rules import check_blocks, mrkdwn_of, strays
 from tests.twins.slack_state import block_text
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 def letters(text: str) -> Counter[str]:
@@ -68,12 +66,3 @@ def test_a_preview_of_any_end_is_valid(text: str) -> None:
 @given(TEXTS)
 def test_nothing_invisible_is_left_over(text: str) -> None:
     assert "\ufdd0" not in to_mrkdwn(text)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@FULL
-@given(TEXTS)
-def test_blocks_are_valid_at_length(text: str) -> None:
-    check(text)
-    check(text, 200)

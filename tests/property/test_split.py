@@ -2,7 +2,6 @@
 
 import re
 
-import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
@@ -11,7 +10,6 @@ from channels.split import split, utf16_len
 from tests.property.markdown_texts import LINE, LIST, PARAGRAPH, QUOTE, TEXTS
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 LIMITS = st.integers(8, 400)
 
 
@@ -77,11 +75,3 @@ def test_code_is_the_same_in_pieces(lines: list[str], mark: str, limit: int) -> 
         assert [(token.type, token.info) for token in tokens] == [("fence", "py")]
         code += tokens[0].content.removesuffix("\n")
     assert code.replace("\n", "") == "".join(lines)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(900)
-@FULL
-@given(TEXTS, LIMITS)
-def test_parts_keep_at_length(text: str, limit: int) -> None:
-    check(text, limit)

@@ -107,11 +107,14 @@ class Stage:
 
     # What must always hold ---------------------------------------------------------------------------------------
 
-    def sound(self) -> None:
-        """No protocol was broken, no finished model call was made again, no reply was parked."""
+    def sound(self, lost: int = 0) -> None:
+        """No protocol was broken, no finished model call was made again, no reply was parked.
+
+        `lost`: calls that had ended for the model when the gateway was killed, and were not stored: they may be.
+        """
         assert self.telegram.violations == []
         assert self.model.violations == []
-        assert self.model.repeated() == []
+        assert len(self.model.repeated()) <= lost
         assert self.gateway.count("outbox", "status = 3") == 0
 
     def once(self, answers: dict[int, str], *, extra: Counter[int] | None = None) -> None:

@@ -16,7 +16,6 @@ from channels.split import utf16_len
 from tests.property.markdown_texts import TEXTS
 
 QUICK = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
-FULL = settings(max_examples=10_000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(
@@ -69,14 +68,6 @@ def check(text: str) -> None:
 @QUICK
 @given(TEXTS)
 def test_every_part_fits_closes_its_fences_and_keeps_the_letters(text: str) -> None:
-    check(text)
-
-
-@pytest.mark.slow
-@pytest.mark.timeout(600)
-@FULL
-@given(TEXTS.map(lambda text: (text + "\n\n") * 4))
-def test_every_part_fits_at_length(text: str) -> None:
     check(text)
 
 
