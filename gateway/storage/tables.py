@@ -66,6 +66,7 @@ class Inbox(Stored, table=True):
         Index(
             "inbox_open",
             "conversation_id",
+            "status",
             "id",
             sqlite_where=text("status < 2"),
             postgresql_where=text("status < 2"),

@@ -28,10 +28,10 @@ SLOW = (
 )
 def test_an_encoding_that_no_page_has_is_not_believed(claimed: str) -> None:
     """It neither fails nor holds anybody up; what the bytes are is found as if nothing had been claimed."""
-    before = time.process_time()
+    before = time.thread_time()
     assert decode(SLOW, claimed) == (SLOW.decode(), "utf-8")
     assert decode(b"\\u0041 +AGE-", claimed) == ("\\u0041 +AGE-", "utf-8")
-    assert time.process_time() - before < 1
+    assert time.thread_time() - before < 1
 
 
 def test_a_page_that_names_such_an_encoding_itself_is_read_all_the_same() -> None:
