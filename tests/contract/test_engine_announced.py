@@ -1,7 +1,7 @@
 """Rows that bring their job with their commit: shared engines on one PostgreSQL over a Runner that notes its orders."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
@@ -16,11 +16,16 @@ pytestmark = [pytest.mark.postgres, pytest.mark.slow]
 
 
 @pytest.fixture
-async def make(prepared_postgres: PreparedPostgres) -> AsyncIterator[Make]:
+def address(prepared_postgres: PreparedPostgres) -> Iterator[str]:
     address = prepared_postgres.take()
-    async with shared_rigs(for_sqlalchemy(address)) as made:
-        yield made
+    yield for_sqlalchemy(address)
     prepared_postgres.give_back(address)
+
+
+@pytest.fixture
+async def make(address: str) -> AsyncIterator[Make]:
+    async with shared_rigs(address) as made:
+        yield made
 
 
 async def test_a_job_is_fetched_by_nobody_while_rows_that_it_stands_for_are_uncommitted(make: Make):
