@@ -45,9 +45,7 @@ def load_tools(waiting: Iterable[ToolSpec]) -> ToolSpec:
     return _load_tools(tuple((spec.name, spec.description) for spec in waiting))
 
 
-@lru_cache(
-    maxsize=256
-)  # each turn of each session asks, and a schema costs a good part of a short one
+@lru_cache(maxsize=256)  # each turn asks, and a schema costs a good part of a short one
 def _load_tools(waiting: tuple[tuple[str, str], ...]) -> ToolSpec:
     names = ", ".join(name for name, _ in waiting)
 

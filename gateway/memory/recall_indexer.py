@@ -24,9 +24,7 @@ SESSIONS = 20
 SILENT_S = 20.0  # from the first turn that waits
 INDEX_LOCK = 0x53776978  # "Swix", an arbitrary key of ours
 _ONE_AT_A_TIME = text("select pg_advisory_xact_lock(:key, hashtext(:session))")
-TURNS = (
-    BATCH // 2
-)  # of one session, after which it does not wait any longer: a question and an answer each
+TURNS = BATCH // 2  # of one session, after which it waits no longer: two rows each
 
 
 class RecallIndexer:

@@ -145,10 +145,8 @@ class Decisions:
 
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
         """The one question without options that the next message of this person answers, or None."""
-        if not questions.still_open(conn, lane.id):
-            return (
-                None  # as nearly always: one that is asked from now on was not what they answered
-            )
+        if not questions.still_open(conn, lane.id):  # one that comes later they did not answer
+            return None
         questions.hold(conn, lane.id)  # it must not expire between this look and the answer
         tickets = [t for t in questions.still_open(conn, lane.id) if t.expires_at > now]
         if len(tickets) != 1 or tickets[0].kind != "ask" or tickets[0].options:

@@ -1,31 +1,16 @@
 """Rows that bring their job with their commit: shared engines on one PostgreSQL over a Runner that notes its orders."""
 
 import asyncio
-from collections.abc import AsyncIterator, Iterator
 from functools import partial
 
 import pytest
 from sqlalchemy import Connection, text
 
 from gateway.engine import jobs
-from tests.contract.engines import Make, count, none_waits, shared_rigs, two
-from tests.databases import PreparedPostgres, for_sqlalchemy
+from tests.contract.engines import Make, count, none_waits, two
 from tests.house import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
-
-
-@pytest.fixture
-def address(prepared_postgres: PreparedPostgres) -> Iterator[str]:
-    address = prepared_postgres.take()
-    yield for_sqlalchemy(address)
-    prepared_postgres.give_back(address)
-
-
-@pytest.fixture
-async def make(address: str) -> AsyncIterator[Make]:
-    async with shared_rigs(address) as made:
-        yield made
 
 
 async def test_a_job_is_fetched_by_nobody_while_rows_that_it_stands_for_are_uncommitted(make: Make):

@@ -2,31 +2,16 @@
 
 import asyncio
 import datetime as dt
-from collections.abc import AsyncIterator, Iterator
 
 import pytest
 from sqlalchemy import text
 
 from gateway.clock import SystemClock
 from gateway.engine import jobs
-from tests.contract.engines import Make, Rig, count, leave, none_waits, shared_rigs, two
-from tests.databases import PreparedPostgres, for_sqlalchemy
+from tests.contract.engines import Make, Rig, count, leave, none_waits, two
 from tests.house import until
 
 pytestmark = [pytest.mark.postgres, pytest.mark.slow]
-
-
-@pytest.fixture
-def address(prepared_postgres: PreparedPostgres) -> Iterator[str]:
-    address = prepared_postgres.take()
-    yield for_sqlalchemy(address)
-    prepared_postgres.give_back(address)
-
-
-@pytest.fixture
-async def make(address: str) -> AsyncIterator[Make]:
-    async with shared_rigs(address) as made:
-        yield made
 
 
 async def does(rig: Rig, statement: str) -> None:
