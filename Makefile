@@ -16,7 +16,7 @@ PICTURES := build/pictures
 SOURCES := agent_core channels gateway swarm_presets
 
 .DEFAULT_GOAL := help
-.PHONY: help demo dev test test-slow test-crypto check format docs pictures lock audit bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
+.PHONY: help demo dev test test-slow test-crypto fuzz check format docs pictures lock audit bench bench-backtest bench-capacity bench-console bench-context bench-engine bench-presets soak clean
 
 help:  ## list the commands
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1 — /p' $(MAKEFILE_LIST)
@@ -45,6 +45,9 @@ test: $(VENV)/.installed-dev  ## all tests but the slow ones
 
 test-slow: $(VENV)/.installed-dev  ## kills, races, full property profiles, browser walks
 	$(PYTEST) -m slow -n $(WORKERS) --dist worksteal $(PYTEST_ARGS)
+
+fuzz: $(VENV)/.installed-dev  ## all properties with examples that nobody has tried; what fails gets a test of its own
+	$(PYTEST) tests/property -n $(WORKERS) --dist worksteal --hypothesis-profile=fuzz $(PYTEST_ARGS)
 
 # ccxt and what it brings would change the other tests' environment, so it has one of its own.
 $(CRYPTO)/.installed: pyproject.toml | $(BIN)/python

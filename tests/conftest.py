@@ -7,6 +7,7 @@ import socket
 from collections.abc import Iterator
 from typing import Any
 
+import hypothesis
 import jsonschema
 import pytest
 
@@ -24,6 +25,12 @@ VALIDATOR = (
     jsonschema.Draft202012Validator
 )  # without a look at the schema itself, which a test of its own has
 LOOPBACK = ("127.", "::1", "localhost")
+
+# A change is judged by the same examples each time; `make fuzz` looks for new ones. How long an example takes says
+# something about the machine: what has to be quick has a test that measures it.
+hypothesis.settings.register_profile("same", derandomize=True, deadline=None)
+hypothesis.settings.register_profile("fuzz", deadline=None)
+hypothesis.settings.load_profile("same")
 
 
 @pytest.hookimpl(tryfirst=True)

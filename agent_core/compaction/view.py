@@ -80,15 +80,15 @@ class View:
     def extended(self, rows: Sequence[Row], checkpoints: Sequence[Checkpoint] = ()) -> "View":
         """Equal to `View.of` of everything. `rows` come after those of this view, by seq.
 
-        Raises ValueError where they do not. Checkpoints are read anew with all rows, parts that they do not touch are
-        kept.
+        Raises ValueError where they do not. Checkpoints, and rows behind the cut, are read anew with all rows; parts
+        that they do not touch are kept.
         """
         last = self.rows[-1].seq if self.rows else 0
         for row in rows:
             if row.seq <= last:
                 raise ValueError(f"row {row.seq} does not come after row {last}")
             last = row.seq
-        if checkpoints:
+        if checkpoints or (rows and rows[0].seq < self.until):
             known: _Known = {(p.kind, p.seqs): p for p in self.parts}
             every = (*self.checkpoints, *checkpoints)
             return View(_Draft.of(every, (*self.rows, *rows), known))

@@ -205,9 +205,16 @@ def _joined(parts: Iterable[str]) -> str:
     """Sentences as they stood; a blank where what stood between two of them is gone."""
     joined = ""
     for part in parts:
-        glue = "" if not joined or joined[-1].isspace() or _HAN.match(part.lstrip()[:1]) else " "
+        glue = " " if _needs_blank(joined, part) else ""
         joined += glue + (part.lstrip() if glue else part)
     return joined.strip()
+
+
+def _needs_blank(left: str, right: str) -> bool:
+    """Between Chinese sentences there is none; a full stop ends a sentence only with one behind it."""
+    if not left or left[-1].isspace():
+        return False
+    return left[-1].isascii() or not _HAN.match(right.lstrip()[:1])
 
 
 def _fitting(text: str, most: int) -> str:

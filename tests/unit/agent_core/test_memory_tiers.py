@@ -94,6 +94,14 @@ def test_daily_keeps_the_first_the_last_and_five_between_in_their_order() -> Non
     assert (at[0], at[-1]) == (0, len(all_of_them) - 1)
 
 
+def test_a_chinese_sentence_behind_an_english_one_stays_a_sentence() -> None:
+    """TIR-3: what stood between the two is gone, and a full stop ends a sentence only with a blank behind it."""
+    text = "Sold. " + "涨。" * 7 + "再见"
+    assert sentences(daily(text))[-1] == "再见"
+    mixed = daily("Sold. 。。。。。。再见")
+    assert [s.strip() for s in sentences(mixed)] == ["Sold.", "再见"]
+
+
 def test_rare_words_win_a_place() -> None:
     """TIR-3: a sentence is as good as its words are rare on the average."""
     dull = [f"The price went up on day {n}." for n in "abcdefghi"]
