@@ -3,6 +3,7 @@
 Which database a test of every change runs on.
 """
 
+import os
 import socket
 from collections.abc import Iterator
 from typing import Any
@@ -39,6 +40,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if item.get_closest_marker("postgres") and not item.get_closest_marker("statements"):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(autouse=True)
+def usual_umask() -> Iterator[None]:
+    """A command that runs within a test leaves its own, with which files of the next one would be private."""
+    before = os.umask(0o022)
+    yield
+    os.umask(before)
 
 
 @pytest.fixture(autouse=True)

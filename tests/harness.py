@@ -23,7 +23,8 @@ from agent_core.tools.tasks import task_tools
 from agent_core.types import Row, RowKind, ToolUse
 from channels.types import Address, Author, Inbound
 from gateway.clock import SystemClock
-from gateway.engine.begin import Begun, Chosen, Place, begin
+from gateway.engine.begin import Place, begin
+from gateway.engine.begun import Begun, Chosen
 from gateway.engine.fence import Fence
 from gateway.engine.journal import TurnJournal
 from gateway.engine.upcoming import hold

@@ -42,7 +42,7 @@ _SPAN = (
 )
 _NAMES = (
     r"S&P\s?500|S&P\s?100|Russell\s?[123]000|Nikkei\s?225|FTSE\s?\d+|Stoxx\s?\d+|CSI\s?\d+|SSE\s?\d+|DAX\s?40|CAC\s?40"
-    r"|Nasdaq[\s-]?100|Dow\s?30|ASX\s?200|Nifty\s?50|TOPIX\s?\d+|MSCI\s?\d+|Fortune\s?\d+|401\(?k\)?"
+    r"|Nasdaq[\s-]?100|Dow\s?30|ASX\s?200|Nifty\s?50|TOPIX\s?\d+|MSCI\s?\d+|Fortune\s?\d+|(?<![0-9.,$€£¥])401\(?k\)?"
     r"|(?:沪深|标普|中证|上证|科创|创业板|日经|富时|纳斯达克|纳指|罗素|恒生|道指|国证|深证)(?:指数)?\s?\d+"
 )
 

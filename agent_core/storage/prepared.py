@@ -9,7 +9,8 @@ import asyncio
 import sqlite3
 from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Protocol, cast
+from functools import cache
+from typing import Any, NamedTuple, Protocol, cast
 
 from sqlalchemy import Connection, Dialect
 from sqlalchemy.exc import DBAPIError
@@ -78,32 +79,43 @@ class Prepared:
     def execute(self, conn: Connection, values: Values | Sequence[Values]) -> Found:
         """Execute it. Raises SQLAlchemy's errors."""
         each = values if isinstance(values, list) else [cast("Values", values)]
+        form = self._form(conn, each[0])
+        if conn.dialect.name == "sqlite":
+            return _on_sqlite(conn, form, each)
+        return self._on_server(conn, form, form.text, [form.named(one) for one in each], each[0])
+
+    def given(self, values: Values) -> "Change":
+        """The statement with its values, to be executed beside others (`together`)."""
+        return Change(self, values)
+
+    def _form(self, conn: Connection, values: Values) -> "_Form":
         name = conn.dialect.name
         form = self._forms.get(name)
         if form is None:
-            form = self._forms[name] = _Form(self._of(name), conn.dialect, list(each[0]))
-        if len(each[0]) != form.given:
-            raise TypeError(f"{form.given} values were expected, {len(each[0])} given: {form.text}")
-        return (
-            _on_sqlite(conn, form, each) if name == "sqlite" else self._on_server(conn, form, each)
-        )
+            form = self._forms[name] = _Form(self._of(name), conn.dialect, list(values))
+        if len(values) != form.given:
+            raise TypeError(f"{form.given} values were expected, {len(values)} given: {form.text}")
+        return form
 
-    def _on_server(self, conn: Connection, form: "_Form", each: Sequence[Values]) -> Found:
+    def _on_server(
+        self, conn: Connection, form: "_Form", text: str, named: list[Values], values: Values
+    ) -> Found:
+        """Execute `text`, which may be more than this statement; `values` are this one's own."""
         dialect, raw = conn.dialect, conn.connection
         try:
             cursor = raw.cursor()
-            if len(each) == 1:
-                cursor.execute(form.text, form.named(each[0]))
+            if len(named) == 1:
+                cursor.execute(text, named[0])
             else:
-                cursor.executemany(form.text, [form.named(one) for one in each])
-            found = cursor.fetchall() if form.returns and len(each) == 1 else []
+                cursor.executemany(text, named)
+            found = cursor.fetchall() if form.returns and len(named) == 1 else []
             return Found(form.rows(found), cursor.rowcount)
         except dialect.loaded_dbapi.Error as e:
             if dialect.is_disconnect(e, raw, None):
                 # SQLAlchemy finds that out as well, and forgets what else its pool has from before.
-                conn.execute(self._of(dialect.name), each[0])
+                conn.execute(self._of(dialect.name), values)
             raise DBAPIError.instance(
-                form.text, None, e, dialect.loaded_dbapi.Error, dialect=dialect
+                text, None, e, dialect.loaded_dbapi.Error, dialect=dialect
             ) from e
         except asyncio.CancelledError:
             conn.invalidate()  # as SQLAlchemy does: nobody knows how far it came
@@ -113,6 +125,40 @@ class Prepared:
         if callable(self._statement):
             return self._statement(dialect)
         return self._statement
+
+
+class Change(NamedTuple):
+    """A prepared statement that changes rows, with its values."""
+
+    statement: Prepared
+    values: Values
+
+
+def together(conn: Connection, changes: Sequence[Change]) -> Found:
+    """Execute changes of which none touches a row of another, in their order; what the last one brings.
+
+    PostgreSQL gets them as one statement, so that there is one way to the server for all; there none sees what others
+    have done. Raises SQLAlchemy's errors.
+    """
+    if conn.dialect.name == "sqlite":
+        return [change.statement.execute(conn, change.values) for change in changes][-1]
+    forms = [change.statement._form(conn, change.values) for change in changes]  # noqa: SLF001 - the class's other half
+    named = {
+        f"{at}_{name}": value
+        for at, (form, change) in enumerate(zip(forms, changes, strict=True))
+        for name, value in form.named(change.values).items()
+    }
+    text = _joined(tuple(form.text for form in forms))
+    last = changes[-1]
+    return last.statement._on_server(conn, forms[-1], text, [named], last.values)  # noqa: SLF001 - the same
+
+
+@cache
+def _joined(texts: tuple[str, ...]) -> str:
+    """Statements as one: all but the last stand before it, each with the names of its values made its own."""
+    own = [text.replace("%(", f"%({at}_") for at, text in enumerate(texts)]
+    before = ", ".join(f"change_{at} AS ({text})" for at, text in enumerate(own[:-1]))
+    return f"WITH {before} {own[-1]}" if before else own[-1]
 
 
 def _on_sqlite(conn: Connection, form: "_Form", each: Sequence[Values]) -> Found:

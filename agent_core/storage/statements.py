@@ -7,11 +7,12 @@ import datetime as dt
 import hashlib
 import json
 from collections.abc import Sequence
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, func, insert, select, update
 
 from agent_core.ports import NewBlob
-from agent_core.storage.prepared import Prepared
+from agent_core.storage.prepared import Change, Prepared
 from agent_core.storage.tables import Blob, Session, Transcript, Turn, UsageRow
 from agent_core.storage.upsert import insert_into
 from agent_core.types import NewRow, Row, RowKind, TurnStatus, Usage, decode, encode
@@ -113,26 +114,36 @@ def append_rows(
 
     An IntegrityError says that somebody else appended first.
     """
-    if not rows:
-        return []
-    values = [
-        {
-            "session_id": session_id,
-            "seq": after + i,
-            "turn_id": turn_id,
-            "kind": row.kind.value,
-            "ref": row.ref,
-            "body": encode(row.message),
-            "meta": json.dumps(row.meta, ensure_ascii=False) if row.meta else "{}",
-            "at": now,
-        }
-        for i, row in enumerate(rows, 1)
-    ]
-    _APPEND.execute(conn, values)
+    added = numbered(turn_id, after, rows, now)
+    if added:
+        _APPEND.execute(conn, [_values(session_id, row) for row in added])
+    return added
+
+
+def numbered(turn_id: int, after: int, rows: Sequence[NewRow], now: dt.datetime) -> list[Row]:
+    """Rows as they are once they are appended as `after` + 1 and on."""
     return [
         Row(after + i, turn_id, row.kind, row.message, row.ref, now, row.meta)
         for i, row in enumerate(rows, 1)
     ]
+
+
+def appending(session_id: str, row: Row) -> Change:
+    """`append_rows` of one row, to be executed with other changes."""
+    return _APPEND.given(_values(session_id, row))
+
+
+def _values(session_id: str, row: Row) -> dict[str, Any]:
+    return {
+        "session_id": session_id,
+        "seq": row.seq,
+        "turn_id": row.turn_id,
+        "kind": row.kind.value,
+        "ref": row.ref,
+        "body": encode(row.message),
+        "meta": json.dumps(row.meta, ensure_ascii=False) if row.meta else "{}",
+        "at": row.at,
+    }
 
 
 def add_usage(
@@ -195,8 +206,7 @@ def load_blob(conn: Connection, owner: str, wanted: str) -> tuple[bytes, str, st
     return None if row is None else (row.data, row.media_type, row.name)
 
 
-def open_turn(
-    conn: Connection,
+def opening_turn(
     *,
     turn_id: int,
     session_id: str,
@@ -205,10 +215,9 @@ def open_turn(
     horizon: int,
     now: dt.datetime,
     digest: str = "",
-) -> None:
-    """A turn begins; inbox rows up to `horizon` are backlog and never steered into it."""
-    _OPEN_TURN.execute(
-        conn,
+) -> Change:
+    """A turn begins; inbox rows up to `horizon` are backlog and never steered into it. To be executed with others."""
+    return _OPEN_TURN.given(
         {
             "id": turn_id,
             "session_id": session_id,

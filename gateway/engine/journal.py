@@ -279,7 +279,7 @@ class TurnJournal(SessionJournal):
                 )
             close_turn(conn, self._turn_id, status, now, error_id)
             inbox.close_turn_rows(conn, self._turn_id)
-            more = inbox.newest(conn, self._fence.conversation_id) > 0
+            more = inbox.is_any_open(conn, self._fence.conversation_id)
             if self._budget is not None:  # late, since others wait for the pots until the commit
                 booked[0] = self._budget.settle(
                     conn, self._session_id, usage, model=model, last=True

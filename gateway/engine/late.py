@@ -33,7 +33,7 @@ from gateway.inbound.router import LATE, Route
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
 from gateway.outbound.outbox import REPLY
-from gateway.questions import questions, waiting
+from gateway.questions import questions
 from gateway.questions.questions import Ticket
 from gateway.questions.words import listed, words
 
@@ -63,11 +63,10 @@ def is_late(way: Route) -> bool:
     return way.to == "button" and way.name == LATE
 
 
-def park(conn: Connection, lane: Lane, now: dt.datetime) -> list[tuple[int, Draft]]:
-    """End the waiting turn of a conversation, if there is one; what its visible preview says from now on."""
-    turn_id = waiting.turn_of(conn, lane.id)
-    if turn_id is None:
-        return []
+def park(
+    conn: Connection, lane: Lane, turn_id: int, now: dt.datetime
+) -> tuple[tuple[int, Draft], ...]:
+    """End the turn of a conversation that waits for a person; what its visible preview says from now on."""
     turn = conn.execute(select(_TURN).where(_TURN.c.id == turn_id)).one()
     tickets = questions.park(conn, turn_id)
     rows = load_rows(conn, turn.session_id)
@@ -79,7 +78,7 @@ def park(conn: Connection, lane: Lane, now: dt.datetime) -> list[tuple[int, Draf
     said = words("parked_reply", tickets[0].language, ids=listed([t.id for t in tickets]))
     draft = Draft(turn_id, REPLY, turn.principal, lane.address, said)
     row_id = outbox.rewrite(conn, draft, now)
-    return [] if row_id is None else [(row_id, draft)]
+    return () if row_id is None else ((row_id, draft),)
 
 
 def _closing(

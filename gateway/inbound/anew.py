@@ -6,6 +6,7 @@ the new message once more. The row names what it says anew, so all this comes ou
 """
 
 import datetime as dt
+from collections.abc import Sequence
 
 from sqlalchemy import Connection, select
 
@@ -20,12 +21,17 @@ _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 MOST = 50  # how many earlier versions of one message are looked at
 
 
-def take_back(conn: Connection, lane: Lane, item: Item, now: dt.datetime) -> None:
-    """Leave out of what models see the turns of earlier versions of `item` in this session, and all that came since."""
+def take_back(conn: Connection, lane: Lane, item: Item, now: dt.datetime) -> Sequence[Checkpoint]:
+    """Leave out of what models see the turns of earlier versions of `item` in this session, and all that came since.
+
+    Returns the decisions that do so.
+    """
     first = first_back(conn, lane, item)
-    if first is not None:
-        until = last_seq(conn, lane.session_id) + 1
-        sessions.add_checkpoint(conn, lane.session_id, Checkpoint("undo", first - 1, until), now)
+    if first is None:
+        return ()
+    left_out = Checkpoint("undo", first - 1, last_seq(conn, lane.session_id) + 1)
+    sessions.add_checkpoint(conn, lane.session_id, left_out, now)
+    return (left_out,)
 
 
 def first_back(conn: Connection, lane: Lane, item: Item) -> int | None:

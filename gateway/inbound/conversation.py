@@ -6,11 +6,13 @@ its current session, the transcript; `/new` moves the pointer.
 
 import datetime as dt
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from sqlalchemy import Connection, bindparam, delete, or_, select, update
 
-from agent_core.storage.prepared import Prepared
+from agent_core.storage.prepared import Change, Prepared, together
 from agent_core.storage.statements import ensure_session
 from agent_core.storage.tables import Session
 from agent_core.storage.upsert import insert_into
@@ -21,11 +23,15 @@ _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 _SESSION = Session.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 # Statements of the hot path are prepared: building and compiling them costs more than running them.
-_BY_ID = Prepared(
-    select(_CONVERSATION, _SESSION.c.owner)
-    .join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
-    .where(_CONVERSATION.c.id == bindparam("lane"))
+_OF_LANE = ("id", "address", "private", "session_id", "preset", "model", "epoch", "thinking")
+# What `lane_of` takes, and from where.
+COLUMNS = (
+    *(_CONVERSATION.c[name].label(f"lane_{name}") for name in _OF_LANE),
+    _SESSION.c.owner.label("lane_owner"),
 )
+PLACES = _CONVERSATION.join(_SESSION, _SESSION.c.id == _CONVERSATION.c.session_id)
+IDS = _CONVERSATION.c.id
+_BY_ID = Prepared(select(*COLUMNS).select_from(PLACES).where(bindparam("lane") == IDS))
 _RAISE = Prepared(
     update(_CONVERSATION)
     .where(_CONVERSATION.c.id == bindparam("lane"))
@@ -67,18 +73,21 @@ def new_session_id() -> str:
 def find(conn: Connection, conversation_id: str) -> Lane | None:
     """The conversation, or None."""
     row = _BY_ID.execute(conn, {"lane": conversation_id}).first()
-    if row is None:
-        return None
+    return None if row is None else lane_of(row)
+
+
+def lane_of(row: Any) -> Lane:
+    """A conversation from its columns (`COLUMNS`)."""
     return Lane(
-        row.id,
-        Address.parse(row.address),
-        row.private,
-        row.session_id,
-        row.preset,
-        row.model,
-        row.epoch,
-        row.owner,
-        row.thinking,
+        row.lane_id,
+        Address.parse(row.lane_address),
+        row.lane_private,
+        row.lane_session_id,
+        row.lane_preset,
+        row.lane_model,
+        row.lane_epoch,
+        row.lane_owner,
+        row.lane_thinking,
     )
 
 
@@ -150,9 +159,10 @@ def choose(conn: Connection, conversation_id: str, **values: str | bool) -> None
     )
 
 
-def raise_epoch(conn: Connection, conversation_id: str) -> int:
-    """Begin a run: every append of an earlier one is fenced from now on."""
-    epoch: int = _RAISE.execute(conn, {"lane": conversation_id}).one()[0]
+def raise_epoch(conn: Connection, conversation_id: str, changes: Sequence[Change] = ()) -> int:
+    """Begin a run: every append of an earlier one is fenced from now on. `changes` are executed with it."""
+    raised = _RAISE.given({"lane": conversation_id})
+    epoch: int = together(conn, [*changes, raised]).one()[0]
     return epoch
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from sqlalchemy import Connection, Row, bindparam, func, literal_column, select, update
 
-from agent_core.storage.prepared import Prepared
+from agent_core.storage.prepared import Change, Prepared
 from agent_core.storage.upsert import insert_into
 from channels.types import Attachment, Inbound, Kind
 from gateway.storage.tables import Inbox, InboxStatus
@@ -23,10 +23,12 @@ _IS_OPEN = _INBOX.c.status < literal_column(str(int(InboxStatus.DONE)))
 _OPEN = (_INBOX.c.conversation_id == bindparam("lane"), _IS_OPEN)
 
 # Statements of the hot path are prepared: building and compiling them costs more than running them.
-_NEXT = Prepared(
-    select(_INBOX).where(*_OPEN).order_by(_INBOX.c.status.desc(), _INBOX.c.id).limit(1)
-)
-_NEWEST = Prepared(select(func.max(_INBOX.c.id)).where(*_OPEN))
+# The row to do next in the conversation `lane`: the first of an open turn, else the oldest new one.
+NEXT = select(_INBOX).where(*_OPEN).order_by(_INBOX.c.status.desc(), _INBOX.c.id).limit(1)
+# The highest id of an open row there: rows up to it are backlog of a turn that begins now. The sum keeps databases from
+# walking all rows of the conversation backwards until one is open.
+NEWEST = select(func.max(_INBOX.c.id + 0)).where(*_OPEN)
+_IS_ANY_OPEN = Prepared(select(_INBOX.c.id).where(*_OPEN).limit(1))
 _TAKE = Prepared(
     update(_INBOX)
     .where(_INBOX.c.id == bindparam("row"))
@@ -159,12 +161,6 @@ def insert_row(
     return found
 
 
-def next_open(conn: Connection, conversation_id: str) -> Item | None:
-    """The row to do next: the first of an open turn, else the oldest new one."""
-    row = _NEXT.execute(conn, {"lane": conversation_id}).first()
-    return None if row is None else item_of(row)
-
-
 def new_rows(conn: Connection, conversation_id: str, after: int) -> list[Item]:
     """New rows of a conversation with an id above `after`, in order."""
     query = (
@@ -179,14 +175,19 @@ def new_rows(conn: Connection, conversation_id: str, after: int) -> list[Item]:
     return [item_of(row) for row in conn.execute(query)]
 
 
-def newest(conn: Connection, conversation_id: str) -> int:
-    """The highest id of an open row: rows up to it are backlog of a turn that begins now."""
-    return _NEWEST.execute(conn, {"lane": conversation_id}).scalar() or 0
+def is_any_open(conn: Connection, conversation_id: str) -> bool:
+    """Whether there is something to do in a conversation."""
+    return _IS_ANY_OPEN.execute(conn, {"lane": conversation_id}).first() is not None
 
 
 def take(conn: Connection, ids: list[int], turn_id: int) -> None:
     """Put rows into a turn."""
     _TAKE.execute(conn, [{"row": row_id, "turn": turn_id} for row_id in ids])
+
+
+def taking(row_id: int, turn_id: int) -> Change:
+    """`take` of one row, to be executed with other changes."""
+    return _TAKE.given({"row": row_id, "turn": turn_id})
 
 
 def clear_attempts(conn: Connection, turn_id: int) -> None:

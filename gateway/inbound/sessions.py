@@ -6,6 +6,7 @@ nobody reaches into another chat by an id. Nothing is deleted: /undo adds a chec
 
 import datetime as dt
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from sqlalchemy import Connection, func, or_, select
 
@@ -40,6 +41,13 @@ class Entry:
     def short(self) -> str:
         """The id as people see it."""
         return self.id[:SHORT]
+
+
+class Retaken(NamedTuple):
+    """What a person had said in the turn that was taken back, and the decisions that leave it out; empty for none."""
+
+    blocks: tuple[Block, ...] = ()
+    left_out: tuple[Checkpoint, ...] = ()
 
 
 def of_place(conn: Connection, lane: Lane) -> list[Entry]:
@@ -117,14 +125,15 @@ def undo(conn: Connection, lane: Lane, now: dt.datetime) -> str | None:
     return rows[0].message.text if rows else ""
 
 
-def retaken(conn: Connection, lane: Lane, now: dt.datetime) -> tuple[Block, ...]:
-    """Take the last turn back and return what the person had said in it, to be said again; empty when there is none."""
+def retaken(conn: Connection, lane: Lane, now: dt.datetime) -> Retaken:
+    """Take the last turn back, so that what the person had said in it can be said again."""
     turn = undoable(conn, lane)
     if turn is None:
-        return ()
+        return Retaken()
     rows = sessions.said(conn, lane.session_id, turn)
     blocks = tuple(b for row in rows for b in row.message.blocks if not isinstance(b, Context))
-    if blocks:
-        left_out = Checkpoint("undo", turn.after, turn.until)
-        sessions.add_checkpoint(conn, lane.session_id, left_out, now)
-    return blocks
+    if not blocks:
+        return Retaken()
+    left_out = Checkpoint("undo", turn.after, turn.until)
+    sessions.add_checkpoint(conn, lane.session_id, left_out, now)
+    return Retaken(blocks, (left_out,))

@@ -13,7 +13,7 @@ from agent_core.types import Context, Message, NewRow, RowKind
 from channels.base import CanHistory, Channel
 from channels.errors import ChannelError
 from channels.types import Inbound
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 
 log = logging.getLogger(__name__)
 MESSAGES = 30

@@ -9,7 +9,8 @@ from sqlalchemy import Connection
 from agent_core.ports import ModelInfo
 from agent_core.storage.statements import add_blob
 from agent_core.types import NewRow
-from gateway.engine.begin import Begun, Place, first_row
+from gateway.engine.begin import Place, first_row
+from gateway.engine.begun import Begun
 from gateway.inbound.inbox import Item
 from gateway.inbound.media import Brought, MayPay, Media, nobody_pays
 from gateway.outbound import outbox

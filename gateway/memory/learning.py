@@ -25,7 +25,7 @@ from agent_core.storage.memories import PRIVATE
 from agent_core.storage.pending import Job
 from agent_core.storage.tables import Turn
 from gateway.budgets.paid_model import LEARNING, NoRoom, give_back
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.memory.learning_jobs import is_current, material_of, put_session
 from gateway.memory.notes import topic_of
 from gateway.model_house import DEMO, ModelHouse

@@ -13,7 +13,7 @@ from functools import partial
 from sqlalchemy import Connection, text
 
 from agent_core.storage.recall_index import behind, index_new_rows
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.memory.history import scope_of_turn
 from gateway.memory.learning_jobs import is_unlearnt
 from gateway.storage.db import Database

@@ -22,7 +22,6 @@ from agent_core.past import Recall
 from agent_core.ports import Clock
 from agent_core.runtime.memories import MemoryRules
 from agent_core.storage.known import Known, known
-from agent_core.storage.sessions import load_checkpoints
 from agent_core.storage.statements import load_rows
 from agent_core.types import Checkpoint, Context, Row, RowKind
 from gateway.engine.upcoming import Upcoming
@@ -137,7 +136,7 @@ class Recaller:
             return None
         if route(item.text, item.kind).to != "turn":
             return None
-        checkpoints = load_checkpoints(conn, lane.session_id)
+        checkpoints = upcoming.checkpoints
         owner = upcoming.person(item.author).principal
         condensed = any(c.kind == "summary" for c in checkpoints)
         scope = scope_of(lane)
@@ -145,7 +144,8 @@ class Recaller:
         if not condensed and not any(there):
             return None
         rows = self.known(lane.session_id)
-        newer = load_rows(conn, lane.session_id, rows[-1].seq if rows else 0)
+        have = rows[-1].seq if rows else 0
+        newer = load_rows(conn, lane.session_id, have) if upcoming.last_seq > have else ()
         gone, until = Standing.of(checkpoints).undone, anew.first_back(conn, lane, item)
         kept = [
             r for r in (*rows, *newer) if r.seq not in gone and (until is None or r.seq < until)

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.memory.learning import Learning
 from gateway.memory.recall_indexer import RecallIndexer
 from gateway.memory.upkeep import MemoryUpkeep

@@ -10,7 +10,7 @@ from collections.abc import Awaitable, Callable
 
 from agent_core.types import TurnStatus
 from channels.base import CanReact, Channel, Mark
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 
 log = logging.getLogger(__name__)
 AFTER_S = 1.0

@@ -218,7 +218,7 @@ class Sender:
         """Until it is sent or parked."""
         out = await self._outbound(letter)
         told = _Told(self._observers, out.address.channel, letter.ready)
-        tries = 0
+        tries = defects = 0
         while True:
             wait = BACKOFF[min(tries, len(BACKOFF) - 1)]
             try:
@@ -244,9 +244,9 @@ class Sender:
             except (DBAPIError, PoolTimeoutError):
                 raise  # the receipt could not be kept: no fault of the channel
             except Exception:  # a channel's defect must not lose the reply or stop the place
-                tries += 1
+                tries, defects = tries + 1, defects + 1
                 log.exception("reply_failed", extra={"outbox": letter.row_id})
-                if tries >= len(BACKOFF):
+                if defects >= len(BACKOFF):
                     await self._mark(letter, OutboxStatus.PARKED, "the channel failed inside")
                     told.ended("parked")
                     return

@@ -16,7 +16,7 @@ from agent_core.storage.statements import load_rows
 from agent_core.tools.registry import Registry
 from agent_core.types import Row, RowKind, ToolResult, ToolUse
 from channels.types import Step
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.people.identity import Language
 
 

@@ -5,9 +5,9 @@ Identities are stable ids, never display names (hermes#44729).
 
 import re
 from dataclasses import dataclass
-from typing import Literal
+from typing import Any, Literal
 
-from sqlalchemy import Connection, bindparam, literal, select
+from sqlalchemy import ColumnElement, Connection, FromClause, bindparam, literal, select
 
 from agent_core.storage.prepared import Prepared
 from channels.types import Address, Author
@@ -16,13 +16,11 @@ from gateway.storage.tables import Link, Person
 Language = Literal["en", "zh"]
 _PERSON = Person.__table__  # type: ignore[attr-defined]
 _LINK = Link.__table__  # type: ignore[attr-defined]
-# On the path of each turn: prepared, and answered in one round trip.
-_ONE = select(literal(1).label("one")).subquery()
-_KNOWN = Prepared(
-    select(_PERSON.c.language, _PERSON.c.access, _LINK.c.principal)
-    .select_from(_ONE)
-    .outerjoin(_PERSON, _PERSON.c.id == bindparam("person"))
-    .outerjoin(_LINK, _LINK.c.person_id == bindparam("person"))
+# What `known_of` takes.
+COLUMNS = (
+    _PERSON.c.language.label("own_language"),
+    _PERSON.c.access.label("access"),
+    _LINK.c.principal.label("principal"),
 )
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff]")
 
@@ -36,10 +34,26 @@ class Known:
     revoked: bool = False
 
 
+def with_person(source: FromClause, person: ColumnElement[Any]) -> FromClause:
+    """Rows of `source`, each with what is stored about its person, if anything is."""
+    return source.outerjoin(_PERSON, _PERSON.c.id == person).outerjoin(
+        _LINK, _LINK.c.person_id == person
+    )
+
+
+# On the path of each turn: prepared, and answered in one round trip.
+_ONE = select(literal(1).label("one")).subquery()
+_KNOWN = Prepared(select(*COLUMNS).select_from(with_person(_ONE, bindparam("person"))))
+
+
 def known(conn: Connection, person: str) -> Known:
-    """What is stored about a person. Somebody who linked another identity first is a principal of their own."""
-    row = _KNOWN.execute(conn, {"person": person}).one()
-    return Known(row.language or "", row.principal or person, row.access == "revoked")
+    """What is stored about a person."""
+    return known_of(_KNOWN.execute(conn, {"person": person}).one(), person)
+
+
+def known_of(row: Any, person: str) -> Known:
+    """The same from its columns (`COLUMNS`). Somebody who linked another identity first is a principal of their own."""
+    return Known(row.own_language or "", row.principal or person, row.access == "revoked")
 
 
 def principal_of(conn: Connection, person: str) -> str:

@@ -20,7 +20,7 @@ from agent_core.runtime.team import Team
 from agent_core.types import TurnStatus
 from channels.terminal.channel import TerminalChannel
 from gateway.app import Core, build
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.model_house import AUTO, CASSETTES, DEMO, REPLAY, ModelHouse, UnknownModel
 from gateway.presets.eval_faults import Faults
 from gateway.presets.eval_seen import seen, turn_status

@@ -12,7 +12,8 @@ from gateway.storage.tables import Inbox, InboxStatus, Question
 _QUESTION = Question.__table__  # type: ignore[attr-defined]
 _INBOX = Inbox.__table__  # type: ignore[attr-defined]
 _TURN = Turn.__table__  # type: ignore[attr-defined]
-_TURN_OF = Prepared(
+# The turn of the conversation `lane` that waits for a person.
+TURN = (
     select(_QUESTION.c.turn_id)
     .join(_TURN, _TURN.c.id == _QUESTION.c.turn_id)
     .where(
@@ -22,6 +23,7 @@ _TURN_OF = Prepared(
     )
     .limit(1)
 )
+_TURN_OF = Prepared(TURN)
 
 
 def resume(conn: Connection, turn_id: int, status: str = TurnStatus.RUNNING.value) -> bool:

@@ -30,7 +30,7 @@ from gateway.storage.tables import Outbox
 from gateway.texts.texts import say
 
 if TYPE_CHECKING:
-    from gateway.engine.begin import Begun
+    from gateway.engine.begun import Begun
 
 log = logging.getLogger(__name__)
 _OUTBOX = Outbox.__table__  # type: ignore[attr-defined]

@@ -8,7 +8,8 @@ from sqlalchemy import Connection
 
 from gateway.commands.commands import Asked, Commands
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, begin, stop_asked
+from gateway.engine.begin import begin, stop_asked
+from gateway.engine.begun import Begun
 from gateway.engine.upcoming import hold
 from gateway.inbound import inbox
 from gateway.inbound.intake import notice
@@ -117,7 +118,6 @@ class TurnRunner:
                 self.turns.staff.choice,
                 now,
                 self.turns.known,
-                self.turns.asking,
                 found,
                 self.turns.staff.scenes,
                 self.turns.staff.unlearnt,

@@ -2,7 +2,7 @@
 
 import datetime as dt
 
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.metrics.observer import TurnSeen
 
 

@@ -16,7 +16,7 @@ from agent_core.runtime.scenes import brought
 from agent_core.runtime.team import Team
 from agent_core.tools.registry import Registry
 from agent_core.types import Context, Row
-from gateway.engine.begin import Begun, Chosen
+from gateway.engine.begun import Begun, Chosen
 from gateway.inbound.conversation import Lane
 from gateway.memory.recalled import scope_of
 from gateway.people.identity import Language

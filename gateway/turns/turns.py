@@ -21,7 +21,8 @@ from channels.errors import ChannelError
 from channels.types import Address, Button, Kind, Step
 from gateway.budgets.budgets import Budgets
 from gateway.engine.base import Progress
-from gateway.engine.begin import Begun, Place
+from gateway.engine.begin import Place
+from gateway.engine.begun import Begun
 from gateway.engine.fence import AWAY, Fence
 from gateway.engine.journal import TurnJournal
 from gateway.inbound import inbox

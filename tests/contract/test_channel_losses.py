@@ -9,7 +9,8 @@ import pytest
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
 from agent_core.types import ToolResult
-from gateway.engine.begin import Chosen, begin
+from gateway.engine.begin import begin
+from gateway.engine.begun import Chosen
 from gateway.engine.upcoming import hold
 from gateway.storage.db import Database
 from tests.contract.desk import ALL, HOOKS, PLATFORMS, Desk, desk, echo, last_words, restart

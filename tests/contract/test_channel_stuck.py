@@ -15,7 +15,8 @@ from agent_core.types import ToolResult
 from channels.discord.channel import DiscordChannel
 from channels.slack.channel import SlackChannel
 from channels.telegram.channel import TelegramChannel
-from gateway.engine.begin import Chosen, begin
+from gateway.engine.begin import begin
+from gateway.engine.begun import Chosen
 from gateway.engine.upcoming import hold
 from gateway.storage.db import Database
 from tests.contract.desk import ALL, PLATFORMS, desk, echo, hang, last_words, paying

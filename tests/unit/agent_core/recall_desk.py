@@ -9,8 +9,9 @@ from agent_core.memory.recall import OwnRecall, Profile
 from agent_core.past import Recalled
 from agent_core.storage import memories
 from agent_core.storage.memories import NewMemory
+from agent_core.storage.prepared import together
 from agent_core.storage.recall_index import index_new_rows
-from agent_core.storage.statements import append_rows, ensure_session, last_seq, open_turn
+from agent_core.storage.statements import append_rows, ensure_session, last_seq, opening_turn
 from agent_core.types import Message, NewRow, RowKind, Text
 from gateway.storage.db import Database
 
@@ -30,7 +31,10 @@ def say(
 ) -> None:
     """A turn: the person's words and the assistant's, in turns, indexed."""
     ensure_session(conn, session, owner, at)
-    open_turn(conn, turn_id=turn, session_id=session, principal=owner, preset="", horizon=0, now=at)
+    opened = opening_turn(
+        turn_id=turn, session_id=session, principal=owner, preset="", horizon=0, now=at
+    )
+    together(conn, [opened])
     rows = [
         NewRow(
             RowKind.ASSISTANT if n % 2 else RowKind.USER,

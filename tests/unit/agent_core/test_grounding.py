@@ -96,6 +96,7 @@ async def test_answers_of_the_demo_planner_raise_no_false_alarm(
         ("2000股, $2000, 2012.5, 2,012", ["2000", "$2000", "2012.5", "2,012"]),
         ("rose 1.5e3", ["1.5e3"]),
         ("3.5x leverage", ["3.5"]),
+        ("631269747.401k, $401k, my 401k", ["631269747.401k", "$401k"]),
     ],
 )
 def test_what_states_a_fact_is_read_with_its_unit(text: str, found: list[str]) -> None:

@@ -8,7 +8,7 @@ import pytest
 from sqlalchemy import Connection, bindparam, delete, func, insert, select, text, update
 from sqlalchemy.exc import IntegrityError, OperationalError
 
-from agent_core.storage.prepared import Prepared
+from agent_core.storage.prepared import Prepared, together
 from agent_core.storage.tables import Session, Transcript
 from agent_core.storage.upsert import insert_into
 from gateway.storage.db import Database
@@ -139,3 +139,28 @@ async def test_a_lost_connection_is_met_once_and_none_of_its_age_is_used_again(
     with pytest.raises(OperationalError):
         await db.read(count)
     assert await three() == [0, 0, 0]
+
+
+async def test_changes_are_executed_together_and_the_last_one_brings_its_rows(db: Database) -> None:
+    """Values of the same name stay apart; what is quoted or counted in a text is not mistaken for one."""
+
+    def work(conn: Connection) -> list[object]:
+        changes = [
+            ADD.given(session(n, owner)) for n, owner in enumerate(["alice", "bob", "alice"])
+        ]
+        made = together(conn, [*changes, ADD_ONCE.given(session(9))])
+        named = NAME.given({"whose": "bob", "new": "50 %"})
+        dropped = together(conn, [named, DROP.given({"before": NOON})])
+        titles = conn.execute(select(_SESSION.c.id, _SESSION.c.title).order_by(_SESSION.c.id))
+        return [made.scalars(), list(dropped), [tuple(row) for row in titles]]
+
+    rows = [("s0", ""), ("s1", "50 %"), ("s2", ""), ("s9", "")]
+    assert await db.write(work) == [["s9"], [], rows]
+
+
+async def test_of_changes_that_are_executed_together_all_fail_or_none(db: Database) -> None:
+    await db.write(lambda conn: ADD.execute(conn, session(1)))
+    with pytest.raises(IntegrityError):
+        await db.write(lambda conn: together(conn, [ADD.given(session(n)) for n in (2, 1)]))
+    left = await db.read(lambda conn: COUNT.execute(conn, {}).scalar())
+    assert left == 1

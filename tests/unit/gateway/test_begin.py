@@ -8,7 +8,8 @@ from sqlalchemy import text
 from agent_core.storage.statements import load_rows
 from agent_core.types import Context, RowKind, Text
 from channels.types import Attachment
-from gateway.engine.begin import Chosen, Place, begin, first_row, stop_asked
+from gateway.engine.begin import Place, begin, first_row, stop_asked
+from gateway.engine.begun import Chosen
 from gateway.engine.upcoming import hold
 from gateway.inbound import conversation, inbox
 from gateway.storage.db import Database

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from sqlalchemy import Connection
 
-from agent_core.storage.statements import add_usage, ensure_session, open_turn
+from agent_core.storage.prepared import together
+from agent_core.storage.statements import add_usage, ensure_session, opening_turn
 from agent_core.types import Usage
 from gateway.cli.admin import transact
 from gateway.settings.settings import load
@@ -110,9 +111,10 @@ def fill(conn: Connection) -> None:
     now = dt.datetime.now(dt.UTC)
     for n, (owner, preset) in enumerate([("telegram:1", "solo"), ("telegram:2", "desk")], 1):
         ensure_session(conn, f"s{n}", owner, now)
-        open_turn(
-            conn, turn_id=n, session_id=f"s{n}", principal=owner, preset=preset, horizon=0, now=now
+        opened = opening_turn(
+            turn_id=n, session_id=f"s{n}", principal=owner, preset=preset, horizon=0, now=now
         )
+        together(conn, [opened])
     priced = Usage(100, 50, 800, 100, 0.002, 0, 0.005)
     unpriced = Usage(10, 5, usd=None, usd_uncached=None)
     for turn, owner, model, used, days in [

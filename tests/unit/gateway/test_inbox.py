@@ -9,7 +9,8 @@ import pytest
 from sqlalchemy import Connection
 
 from channels.types import Address, Attachment, Author, Inbound, Kind
-from gateway.inbound import conversation, inbox
+from gateway.engine.upcoming import Upcoming
+from gateway.inbound import inbox
 from gateway.storage.db import Database
 from gateway.storage.tables import InboxStatus
 from tests.harness import begin_next, message, place, post
@@ -50,7 +51,7 @@ async def test_a_row_tells_everything_that_came(db: Database) -> None:
         attachments=(Attachment("a.pdf", "application/pdf"),),
     )
     row_id = await post(db, inbound)
-    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    item = await read(db, lambda conn: Upcoming(conn, LANE).item)
     assert item is not None
     assert item.id == row_id
     assert (item.author, item.name, item.language) == ("telegram:1", "alice", "zh-hans")
@@ -63,12 +64,12 @@ async def test_a_row_tells_everything_that_came(db: Database) -> None:
 async def test_an_open_turn_comes_before_new_rows(db: Database) -> None:
     ids = [await post(db, message(w, key=w)) for w in "abc"]
     await db.write(lambda conn: inbox.take(conn, [ids[1]], ids[1]))
-    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    item = await read(db, lambda conn: Upcoming(conn, LANE).item)
     assert item is not None
     assert (item.id, item.status, item.turn_id) == (ids[1], InboxStatus.IN_TURN, ids[1])
     assert await read(db, lambda conn: inbox.running_turn(conn, LANE)) == ids[1]
     await db.write(lambda conn: inbox.close_turn_rows(conn, ids[1]))
-    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    item = await read(db, lambda conn: Upcoming(conn, LANE).item)
     assert item is not None
     assert item.id == ids[0]
     assert await read(db, lambda conn: inbox.running_turn(conn, LANE)) is None
@@ -98,10 +99,12 @@ async def test_the_walk_finds_open_conversations_oldest_first(db: Database) -> N
 
 @on_sqlite
 async def test_counting_and_the_newest(db: Database) -> None:
-    assert await read(db, lambda conn: inbox.newest(conn, LANE)) == 0
+    assert await read(db, lambda conn: Upcoming(conn, LANE).newest) == 0
+    assert not await read(db, lambda conn: inbox.is_any_open(conn, LANE))
     ids = [await post(db, message(w, key=w)) for w in "abc"]
     await post(db, message("elsewhere", key="z", chat=2))
-    assert await read(db, lambda conn: inbox.newest(conn, LANE)) == ids[-1]
+    assert await read(db, lambda conn: Upcoming(conn, LANE).newest) == ids[-1]
+    assert await read(db, lambda conn: inbox.is_any_open(conn, LANE))
     await db.write(lambda conn: inbox.close_row(conn, ids[0]))
     assert await read(db, lambda conn: inbox.waiting(conn, LANE)) == 2
 
@@ -111,14 +114,14 @@ async def test_attempts_are_counted(db: Database) -> None:
     row_id = await post(db, message("a"))
     for _ in range(2):
         await db.write(lambda conn: inbox.count_attempt(conn, row_id))
-    item = await read(db, lambda conn: inbox.next_open(conn, LANE))
+    item = await read(db, lambda conn: Upcoming(conn, LANE).item)
     assert item is not None
     assert item.attempts == 2
 
 
 @on_sqlite
 async def test_a_conversation_that_nobody_opened_has_nothing_next(db: Database) -> None:
-    assert await read(db, lambda conn: inbox.next_open(conn, conversation.lane_id(place()))) is None
+    assert await read(db, lambda conn: Upcoming(conn, LANE).item) is None
 
 
 @on_sqlite
@@ -136,8 +139,8 @@ async def test_what_is_next_costs_the_same_in_a_long_conversation(db: Database) 
         raw = conn.connection.driver_connection
         assert raw is not None
         asked: list[Callable[[Connection, str], object]] = [
-            inbox.next_open,
-            inbox.newest,
+            lambda conn, lane: Upcoming(conn, lane).item,
+            inbox.is_any_open,
             inbox.waiting,
             inbox.running_turn,
         ]

@@ -8,11 +8,12 @@ from sqlalchemy import Connection
 
 from agent_core.memory.found import find_rows
 from agent_core.memory.question import question
+from agent_core.storage.prepared import together
 from agent_core.storage.recall_index import behind
-from agent_core.storage.statements import append_rows, last_seq, open_turn
+from agent_core.storage.statements import append_rows, last_seq, opening_turn
 from agent_core.types import NewRow, RowKind, assistant, user
 from channels.types import Address
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.inbound import conversation
 from gateway.memory.recall_indexer import SILENT_S, TURNS, RecallIndexer
 from gateway.storage.db import Database
@@ -42,8 +43,7 @@ def turn(conn: Connection, number: int, text: str, *, private: bool = True) -> s
             "at": NOW,
         },
     )
-    open_turn(
-        conn,
+    opened = opening_turn(
         turn_id=number,
         session_id=lane.session_id,
         principal=ALICE,
@@ -51,6 +51,7 @@ def turn(conn: Connection, number: int, text: str, *, private: bool = True) -> s
         horizon=0,
         now=NOW,
     )
+    together(conn, [opened])
     rows = [NewRow(RowKind.USER, user(text)), NewRow(RowKind.ASSISTANT, assistant("noted"))]
     append_rows(conn, lane.session_id, number, last_seq(conn, lane.session_id), rows, NOW)
     return lane.session_id

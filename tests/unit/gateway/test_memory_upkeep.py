@@ -11,7 +11,8 @@ from sqlalchemy import Connection, text
 from agent_core.memory.tiers import digest
 from agent_core.storage import upkeep
 from agent_core.storage.upkeep import Version
-from gateway.engine.begin import Chosen, begin
+from gateway.engine.begin import begin
+from gateway.engine.begun import Chosen
 from gateway.engine.upcoming import hold
 from gateway.memory import signals as memory_signals
 from gateway.memory.upkeep import EVERY_S, FIRST_S, MemoryUpkeep

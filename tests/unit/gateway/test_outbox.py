@@ -193,6 +193,15 @@ async def test_a_channel_that_always_breaks_does_not_stop_the_place_for_ever(pos
 
 
 @on_sqlite
+async def test_a_failure_after_a_long_outage_is_tried_again(post: Post) -> None:
+    """A platform that was away for long says nothing about the channel: only its own failures count against a reply."""
+    post.channel.fail("1", *[Unreachable()] * len(BACKOFF), RuntimeError("a defect"))
+    await post.send("a", 1)
+    await post.quiet()
+    assert post.channel.texts("1") == ["a"]
+
+
+@on_sqlite
 async def test_a_database_that_is_away_stops_no_place_and_sends_nothing_twice(post: Post) -> None:
     """Before sending, while the receipt is kept, and when the row is marked."""
     for number, fine in enumerate([0, 1]):

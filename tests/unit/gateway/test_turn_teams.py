@@ -9,7 +9,7 @@ from sqlalchemy import text
 
 from agent_core.models.scripted import Answer
 from agent_core.ports import ModelRequest
-from gateway.engine.begin import Begun
+from gateway.engine.begun import Begun
 from gateway.presets.team_house import KEPT, LITE
 from gateway.storage.db import Database
 from swarm_presets.loader import PresetSet, load_folder
