@@ -41,8 +41,8 @@ class Receipt(Protocol):
         """
         ...
 
-    async def settled(self, index: int) -> None:
-        """Message `index` has its final content now. Committed when it returns."""
+    async def settled(self, index: int, *, last: bool = False) -> None:
+        """Message `index` has its final content now. Committed when it returns; `last` as for `shown`."""
         ...
 
 

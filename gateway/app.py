@@ -45,7 +45,6 @@ from gateway.questions.approvals import Decisions
 from gateway.questions.expiry import Expiry
 from gateway.questions.local_decisions import LocalDesk
 from gateway.questions.outcome import carry_out
-from gateway.questions.waiting import AskingLanes
 from gateway.recipes.recipes import Recipes, recipes_of
 from gateway.recipes.skill_house import SkillHouse
 from gateway.recipes.watch import RecipeWatch
@@ -210,11 +209,11 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role, roles: Ro
     clock, senders = base.clock, base.senders
     commands, presets = _commands(base), _watch(base)
     timer = Timer(db, clock, senders, language=settings.locale.language, runs=runs_of(settings))
-    asking, seen = AskingLanes(shared=roles.shared), base.sight.observers
+    seen = base.sight.observers
     decisions = Decisions(settings.access, base.registry)
-    expiry = Expiry(db, clock, decisions, asking, lambda o: carry_out(o, senders, engine, seen))
+    expiry = Expiry(db, clock, decisions, lambda o: carry_out(o, senders, engine, seen))
     memory = _remembering(base)
-    turns = _turns(base, asking, memory)
+    turns = _turns(base, memory)
     recaller = _recaller(base, turns) if settings.memory.enabled else None
     runner = TurnRunner(turns, commands, base.alerts.reminders.changed, memory.left, recaller)
     engine = engine_of(settings, db, runner, clock, role, base.budgets.waiters)
@@ -235,7 +234,6 @@ def _wire(settings: Settings, db: Database, mcp: McpHouse, role: Role, roles: Ro
         runner.fresh,
         base.channels.get,
         decisions,
-        asking,
         base.redactor,
         base.tasks.desk.look,
         seen,
@@ -289,7 +287,7 @@ def _commands(base: _Base) -> Commands:
     )
 
 
-def _turns(base: _Base, asking: AskingLanes, memory: Remembering) -> Turns:
+def _turns(base: _Base, memory: Remembering) -> Turns:
     settings, db, clock = base.settings, base.db, base.clock
     notes = SessionNotes(db, clock, base.redactor) if settings.memory.enabled else None
     archive = SessionArchive(db)
@@ -315,7 +313,6 @@ def _turns(base: _Base, asking: AskingLanes, memory: Remembering) -> Turns:
         steer=settings.sessions.while_busy == "steer",
         transcriber=base.models.transcriber,
         groups=settings.groups,
-        asking=asking,
         asked=partial(base.roles.wake, "questions"),
         spoke=memory.after,
         condensed=memory.condensed,

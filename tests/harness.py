@@ -31,12 +31,21 @@ from gateway.engine.upcoming import hold
 from gateway.inbound import conversation, inbox
 from gateway.outbound.draft import Draft
 from gateway.outbound.outbox import REPLY
+from gateway.people import access
+from gateway.settings.access import Access
 from gateway.storage.db import Database
 from gateway.storage.tables import InboxStatus
 
 ALICE = "telegram:1"
 BOB = "telegram:2"
 PLACE = Place("UTC", "auto")
+
+
+def judged(
+    conn: Connection, policy: Access, person: str, name: str, now: dt.datetime
+) -> access.Verdict:
+    """Somebody writes: what `judge` says of them as they stand."""
+    return access.judge(conn, policy, person, name, now, access.standing(conn, person))
 
 
 def place(chat: int = 1) -> Address:

@@ -44,7 +44,6 @@ from gateway.presets.team_house import TeamHouse
 from gateway.questions.approvals import Decisions
 from gateway.questions.expiry import Expiry
 from gateway.questions.outcome import carry_out
-from gateway.questions.waiting import AskingLanes
 from gateway.recipes.recipes import Recipes
 from gateway.redact import Redactor
 from gateway.schedules.plan import plans
@@ -85,6 +84,9 @@ class Watch:
         self.naps.append(seconds)
         self.seconds += seconds
         await asyncio.sleep(0)
+
+
+STILL = 10  # turns of the loop in which a wake ends a rest
 
 
 async def until(true: Callable[[], Any], seconds: float = 30.0) -> None:
@@ -193,13 +195,11 @@ class House:
             db, self.clock, registry, Redactor(), model=self._asked, sleep=self._rest
         )
         self.commands.tasks = Panel(registry, self.tasks.desk.where)
-        self.asking = AskingLanes(shared=engine is not None)
         self.decisions = Decisions(self.settings.access, registry)
         self.expiry = Expiry(
             db,
             self.clock,
             self.decisions,
-            self.asking,
             lambda done: carry_out(done, self.senders, self.engine, seen),
             self._nap,
         )
@@ -225,7 +225,6 @@ class House:
             ops_channel=self.settings.ops_channel,
             steer=self.settings.sessions.while_busy == "steer",
             groups=self.settings.groups,
-            asking=self.asking,
             asked=self.expiry.changed,
             budgets=self.budgets,
             recipes=recipes,
@@ -270,7 +269,6 @@ class House:
             self.runner.fresh,
             self.find,
             self.decisions,
-            self.asking,
             tasks_changed=self.tasks.desk.look,
             observers=seen,
         )
@@ -300,13 +298,24 @@ class House:
 
     async def _rest(self, seconds: float) -> None:
         """A sleep like `_nap` of somebody who always sleeps, which tells a test nothing."""
-        woken = asyncio.Event()
-        self._rests.append((self.clock.seconds + seconds, woken))
-        await woken.wait()
+        rest = (self.clock.seconds + seconds, asyncio.Event())
+        self._rests.append(rest)
+        try:
+            await rest[1].wait()
+        finally:
+            self._rests.remove(rest)
 
     async def resting(self, seconds: float) -> None:
-        """Until somebody who always sleeps does so for this long."""
-        await until(lambda: any(at == self.clock.seconds + seconds for at, _ in self._rests))
+        """Until somebody who always sleeps does so for this long, and nobody has just woken them."""
+
+        def rests() -> bool:
+            return any(at == self.clock.seconds + seconds for at, _ in self._rests)
+
+        still = 0
+        while still < STILL:
+            await until(rests)
+            await asyncio.sleep(0)
+            still = still + 1 if rests() else 0
 
     async def waiting(self) -> None:
         """Until somebody sleeps."""

@@ -41,15 +41,16 @@ class Sender:
         for number, part in enumerate(todo):
             if number < receipt.final:
                 continue
+            last = number + 1 == len(todo) >= len(receipt.ids)
             if number < len(receipt.ids):
                 await self._finish(out, channel, number, int(receipt.ids[number]), part)
-                await receipt.settled(number)
+                await receipt.settled(number, last=last)
             else:
                 message = await self._new(out, channel, number, part)
-                await receipt.shown(str(message), final=True)
+                await receipt.shown(str(message), final=True, last=last)
         for number in range(max(len(todo), receipt.final), len(receipt.ids)):
             await self._delete(channel, int(receipt.ids[number]))
-            await receipt.settled(number)
+            await receipt.settled(number, last=number + 1 == len(receipt.ids))
 
     async def post(
         self, channel: int, body: Json, nonce: str, files: Sequence[Attachment] = ()

@@ -86,15 +86,16 @@ class Sender:
             if number < receipt.final:
                 continue
             own = part_id(out, number, part.text)
+            last = number + 1 == len(todo) >= len(receipt.ids)
             if number < len(receipt.ids):
                 await self._finish(out, receipt, number, part, own)
-                await receipt.settled(number)
+                await receipt.settled(number, last=last)
             else:
                 message = await self._new(out, part, own, receipt)
-                await receipt.shown(message, final=True)
+                await receipt.shown(message, final=True, last=last)
         for number in range(max(len(todo), receipt.final), len(receipt.ids)):
             await self.delete(out.address.chat, receipt.ids[number])
-            await receipt.settled(number)
+            await receipt.settled(number, last=number + 1 == len(receipt.ids))
 
     async def post(self, address: Address, shown: Content, own: str) -> str:
         """One new message; returns its ts. Raises ChannelError."""

@@ -91,16 +91,16 @@ class Sender:
             if number < receipt.final:
                 continue
             place = place_of(out.address, out.reply_to if number == 0 else None, out.silent)
+            last = number + 1 == len(todo) >= len(receipt.ids)
             if number < len(receipt.ids):
                 await self._finish(place, int(receipt.ids[number]), part)
-                await receipt.settled(number)
+                await receipt.settled(number, last=last)
             else:
                 message = await self._new(place, part)
-                last = number + 1 == len(todo) >= len(receipt.ids)
                 await receipt.shown(str(message), final=True, last=last)
         for number in range(max(len(todo), receipt.final), len(receipt.ids)):
             await self._delete(chat, int(receipt.ids[number]))
-            await receipt.settled(number)
+            await receipt.settled(number, last=number + 1 == len(receipt.ids))
 
     async def text(
         self, place: Place, source: str, mode: str | None, keys: InlineKeyboardMarkup | None

@@ -8,6 +8,7 @@ from agent_core.ports import Clock
 from channels.types import Inbound, Outbound
 from gateway.commands.commands import Asked, Commands
 from gateway.inbound import conversation
+from gateway.inbound.arrival import arrival
 from gateway.inbound.router import Route
 from gateway.people import access
 from gateway.people.identity import language_of, person_id
@@ -32,14 +33,18 @@ class HomePages:
 
     def _text(self, conn: Connection, inbound: Inbound) -> str:
         person, now = person_id(inbound.address, inbound.author), self.clock.now()
-        verdict = access.judge(conn, self.settings.access, person, inbound.author.name, now)
+        found = arrival(conn, person, conversation.lane_id(inbound.address))
+        policy, name = self.settings.access, inbound.author.name
+        verdict = access.judge(conn, policy, person, name, now, found.standing)
         setting = self.settings.locale.language
         language = language_of("", inbound.author.language, setting, verdict.language)
         if not verdict.allowed:
             hours = access.PAIRING_HOURS
             code = verdict.code
             return say("pairing", language, code=code, hours=hours) if code else ""
-        lane = conversation.ensure(conn, inbound.address, private=True, owner=person, now=now)
+        lane = found.lane or conversation.ensure(
+            conn, inbound.address, private=True, owner=person, now=now
+        )
         asked = [
             Asked(lane, person, language, Route("at_once", name), now)
             for name in ("status", "help")

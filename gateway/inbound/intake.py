@@ -4,9 +4,8 @@ When `accept` returns, the message is durable, and only then is the platform tol
 somebody up; a crash in between is mended by the walk at the next start.
 """
 
-import datetime as dt
 import logging
-from collections.abc import Callable, Container
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
@@ -23,6 +22,7 @@ from gateway.commands.commands import Asked, Commands, interrupt, request_stop
 from gateway.commands.home import HomePages
 from gateway.engine.base import Engine
 from gateway.inbound import albums, conversation, inbox
+from gateway.inbound.arrival import arrival
 from gateway.inbound.conversation import Lane
 from gateway.inbound.router import Route, route
 from gateway.inbound.storable import storable
@@ -37,7 +37,6 @@ from gateway.people.rate import Allowance, Judged, Rates
 from gateway.questions.approvals import BUTTONS, COMMANDS, Decisions
 from gateway.questions.outcome import Outcome, carry_out
 from gateway.questions.questions import Ticket
-from gateway.questions.waiting import AskingLanes
 from gateway.redact import Redactor
 from gateway.settings.settings import Settings
 from gateway.storage.clean_rows import clean_inbound
@@ -89,7 +88,6 @@ class Intake:
         fresh: Callable[[str], None],
         channel: Callable[[Address], Channel],
         decisions: Decisions,
-        asking: Container[str] = AskingLanes(),
         redactor: Redactor | None = None,
         tasks_changed: Callable[[], None] = lambda: None,
         observers: Observers | None = None,
@@ -98,7 +96,6 @@ class Intake:
         self._tasks_changed = tasks_changed
         self._redactor = redactor or Redactor()
         self._decisions = decisions
-        self._asking = asking
         self._db = db
         self._clock = clock
         self._settings = settings
@@ -191,12 +188,19 @@ class Intake:
         self, conn: Connection, inbound: Inbound, author: str, judged: Judged
     ) -> _Taken | None:
         now = self._clock.now()
-        verdict = access.judge(conn, self._settings.access, author, inbound.author.name, now)
+        apart = self._apart(inbound)
+        place = conversation.lane_id(inbound.address, author if apart else "")
+        found = arrival(conn, author, place)
+        policy, name = self._settings.access, inbound.author.name
+        verdict = access.judge(conn, policy, author, name, now, found.standing)
         if not verdict.allowed and verdict.code is None:
             log.info("message_denied", extra={"person": author})
             return None
-        lane = self._lane(conn, inbound, author, now)
-        if lane is None:
+        lane = found.lane or conversation.ensure(
+            conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
+        )
+        if inbound.private and lane.owner != author:  # another person's private conversation
+            log.warning("message_denied", extra={"person": author, "conversation": lane.id})
             return None
         way = route(inbound.text, inbound.kind)
         calls = way.to in ("turn", "unknown") and self._commands.calls(
@@ -213,7 +217,7 @@ class Intake:
         waits = waits and len(inbound.text) <= MAX_CHARS
         ticket: Ticket | None = None
         answers = way.to == "turn" and not (calls or inbound.attachments or inbound.again)
-        if waits and answers and lane.id in self._asking:
+        if waits and answers and found.asked:
             ticket = self._decisions.words(conn, lane, author, now)
         waits = waits and ticket is None
         status = InboxStatus.NEW if waits else InboxStatus.DONE
@@ -239,19 +243,10 @@ class Intake:
         taken.told = waits and self._engine.announce(conn, lane.id, author)
         return taken
 
-    def _lane(
-        self, conn: Connection, inbound: Inbound, author: str, now: dt.datetime
-    ) -> Lane | None:
-        """The conversation that it belongs to; None when that is another person's private one."""
+    def _apart(self, inbound: Inbound) -> bool:
+        """Whether each person of its place has a conversation of their own there."""
         rules = self._settings.groups.rules(inbound.address)
-        apart = not inbound.private and rules.session == "person"
-        lane = conversation.ensure(
-            conn, inbound.address, private=inbound.private, owner=author, now=now, apart=apart
-        )
-        if inbound.private and lane.owner != author:
-            log.warning("message_denied", extra={"person": author, "conversation": lane.id})
-            return None
-        return lane
+        return not inbound.private and rules.session == "person"
 
     def _answer(
         self,

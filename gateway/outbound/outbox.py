@@ -130,10 +130,11 @@ class Receipt:
         if not last:
             await self._save()
 
-    async def settled(self, index: int) -> None:
+    async def settled(self, index: int, *, last: bool = False) -> None:
         """See channels.base.Receipt."""
         self.finals = max(self.finals, index + 1)
-        await self._save()
+        if not last:
+            await self._save()
 
     async def _save(self) -> None:
         ids, finals = json.dumps(self.shown_ids), self.finals

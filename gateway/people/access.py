@@ -9,8 +9,17 @@ Order: a revoked person is out; operators and the allow list are in; an approved
 import datetime as dt
 import secrets
 from dataclasses import dataclass
+from typing import Any, NamedTuple
 
-from sqlalchemy import Connection, bindparam, delete, select, update
+from sqlalchemy import (
+    ColumnElement,
+    Connection,
+    FromClause,
+    bindparam,
+    delete,
+    select,
+    update,
+)
 
 from agent_core.storage.prepared import Prepared
 from agent_core.storage.upsert import insert_into
@@ -23,9 +32,16 @@ _LETTERS = "ABCDEFGHJKLMNPQRSTUVWXYZ"  # without I and O, which look like digits
 PAIRING_HOURS = 24
 LOCAL = frozenset({"web", "terminal"})  # whoever is in has shown a code or owns the machine
 
-_KNOWN = Prepared(
-    select(_PERSON.c.access, _PERSON.c.language).where(_PERSON.c.id == bindparam("person"))
-)
+# What `standing_of` takes.
+COLUMNS = (_PERSON.c.access.label("access"), _PERSON.c.language.label("own_language"))
+_KNOWN = Prepared(select(*COLUMNS).where(_PERSON.c.id == bindparam("person")))
+
+
+class Standing(NamedTuple):
+    """What is stored about a person who may or may not talk; `language` is their own choice, or empty."""
+
+    access: str
+    language: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,17 +57,39 @@ class UnknownCode(Exception):
     """No such pairing code, or it has expired."""
 
 
-def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.datetime) -> Verdict:
-    """Whether this person may talk; makes or repeats a pairing code where the settings say so."""
+def with_standing(source: FromClause, person: ColumnElement[Any]) -> FromClause:
+    """Rows of `source`, each with what is stored about this person, if anything is."""
+    return source.outerjoin(_PERSON, _PERSON.c.id == person)
+
+
+def standing(conn: Connection, person: str) -> Standing | None:
+    """What is stored about a person; None for somebody who is not known."""
     row = _KNOWN.execute(conn, {"person": person}).first()
-    if row is not None and row.access == "revoked":
+    return None if row is None else standing_of(row)
+
+
+def standing_of(row: Any) -> Standing | None:
+    """The same from its columns (`COLUMNS`)."""
+    return None if row.access is None else Standing(row.access, row.own_language)
+
+
+def judge(
+    conn: Connection,
+    policy: Access,
+    person: str,
+    name: str,
+    now: dt.datetime,
+    known: Standing | None,
+) -> Verdict:
+    """Whether a person, of whom this is `known`, may talk; a stranger gets a pairing code where the settings say so."""
+    if known is not None and known.access == "revoked":
         return Verdict(False)
     listed = person in policy.operators or person in policy.allow
     local = person.partition(":")[0] in LOCAL
-    if row is not None or listed or local or policy.default == "allow":
-        if row is None:
+    if known is not None or listed or local or policy.default == "allow":
+        if known is None:
             _add(conn, person, name, now)
-        return Verdict(True, language="" if row is None else row.language)
+        return Verdict(True, language="" if known is None else known.language)
     if policy.default == "deny":
         return Verdict(False)
     return Verdict(False, _pairing_code(conn, person, name, now))
@@ -59,9 +97,9 @@ def judge(conn: Connection, policy: Access, person: str, name: str, now: dt.date
 
 def is_allowed(conn: Connection, policy: Access, person: str) -> bool:
     """Whether this person may talk to the bot now, as `judge` has it; changes nothing."""
-    row = _KNOWN.execute(conn, {"person": person}).first()
-    if row is not None:
-        return bool(row.access != "revoked")
+    known = standing(conn, person)
+    if known is not None:
+        return known.access != "revoked"
     listed = person in policy.operators or person in policy.allow
     return listed or person.partition(":")[0] in LOCAL or policy.default == "allow"
 

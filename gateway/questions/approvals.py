@@ -144,9 +144,11 @@ class Decisions:
         return Outcome(words("revoked", asked.language, id=ticket.id))
 
     def words(self, conn: Connection, lane: Lane, person: str, now: dt.datetime) -> Ticket | None:
-        """The one question without options that the next message of this person answers, or None."""
-        if not questions.still_open(conn, lane.id):  # one that comes later they did not answer
-            return None
+        """The one question without options that the next message of this person answers, or None.
+
+        Only for a conversation in which one was open before the message came in: one that comes later it does not
+        answer.
+        """
         questions.hold(conn, lane.id)  # it must not expire between this look and the answer
         tickets = [t for t in questions.still_open(conn, lane.id) if t.expires_at > now]
         if len(tickets) != 1 or tickets[0].kind != "ask" or tickets[0].options:

@@ -8,7 +8,6 @@ from agent_core.ports import Clock
 from gateway.questions import questions
 from gateway.questions.approvals import Decisions
 from gateway.questions.outcome import Outcome
-from gateway.questions.waiting import AskingLanes
 from gateway.rounds import Rounds
 from gateway.storage.db import Database
 
@@ -26,22 +25,19 @@ class Expiry:
         db: Database,
         clock: Clock,
         decisions: Decisions,
-        lanes: AskingLanes,
         done: Callable[[Outcome], None],
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self._db = db
         self._clock = clock
         self._decisions = decisions
-        self._lanes = lanes
         self._done = done
         self._rounds = Rounds(
             "expiry", self._expire, waits="expiry_waits", retry_s=RETRY_S, sleep=sleep
         )
 
     async def start(self) -> None:
-        """Learn what is open, then begin."""
-        self._lanes.load(await self._db.read(questions.asking))
+        """Begin."""
         self._rounds.start()
 
     def changed(self) -> None:

@@ -37,11 +37,10 @@ _HOLD = Prepared(
     .where(_CONVERSATION.c.id == bindparam("lane"))
     .with_for_update(key_share=True)  # an inbox row that was put in refers to it
 )
-_OPEN = Prepared(
-    select(_QUESTION)
-    .where(_QUESTION.c.conversation_id == bindparam("lane"), _QUESTION.c.status == "open")
-    .order_by(_QUESTION.c.id)
-)
+_ASKED = (_QUESTION.c.conversation_id == bindparam("lane"), _QUESTION.c.status == "open")
+_OPEN = Prepared(select(_QUESTION).where(*_ASKED).order_by(_QUESTION.c.id))
+# Whether the conversation `lane` has an open question.
+IS_ASKED = select(_QUESTION.c.id).where(*_ASKED).exists()
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,12 +217,6 @@ def next_expiry(conn: Connection) -> dt.datetime | None:
     query = select(func.min(_QUESTION.c.expires_at)).where(_QUESTION.c.status.in_(UNDECIDED))
     found: dt.datetime | None = conn.execute(query).scalar()
     return found
-
-
-def asking(conn: Connection) -> list[str]:
-    """Conversations with undecided questions."""
-    query = select(_QUESTION.c.conversation_id).where(_QUESTION.c.status.in_(UNDECIDED)).distinct()
-    return list(conn.execute(query).scalars())
 
 
 # Deciding -----------------------------------------------------------------------------------------

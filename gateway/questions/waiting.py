@@ -1,6 +1,6 @@
 """Turns that wait for a person: their slot and their conversation are free, their inbox rows stay with them."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from sqlalchemy import Connection, bindparam, select, update
 
@@ -60,29 +60,3 @@ def turn_of(conn: Connection, conversation_id: str) -> int | None:
     """The turn of a conversation that waits for a person, or None."""
     found: int | None = _TURN_OF.execute(conn, {"lane": conversation_id}).scalar()
     return found
-
-
-class AskingLanes:
-    """Conversations that may have undecided questions: a hint in memory, so that all others cost no query.
-
-    Until `load` every conversation may have one; who has had one stays, since a wrong "no" would lose a question.
-    `shared`: other processes ask as well, so every conversation always may have one.
-    """
-
-    def __init__(self, *, shared: bool = False) -> None:
-        self._shared = shared
-        self._lanes: set[str] | None = None
-
-    def load(self, lanes: Sequence[str]) -> None:
-        """What the database says at the start."""
-        if self._shared:
-            return
-        self._lanes = {*lanes, *(self._lanes or ())}
-
-    def add(self, conversation_id: str) -> None:
-        """A question was asked here."""
-        if self._lanes is not None:
-            self._lanes.add(conversation_id)
-
-    def __contains__(self, conversation_id: object) -> bool:
-        return self._lanes is None or conversation_id in self._lanes

@@ -32,9 +32,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 SCHEMA_LOCK = 0x53777363  # "Swsc", an arbitrary key of ours
-HEAD = "0018"
+HEAD = "0019"
 # Every revision, oldest first; a test holds this to the migrations.
-KNOWN = tuple(f"{number:04}" for number in range(1, 19))
+KNOWN = tuple(f"{number:04}" for number in range(1, 20))
 FLOOR = "0014"  # of a schema that is created: the oldest code that may run on it
 MIGRATIONS = Path(__file__).parents[1] / "migrations"
 

@@ -191,7 +191,7 @@ class Question(Stored, table=True):
     __table_args__ = (
         UniqueConstraint("session_id", "call_id", name="question_call"),
         Index("question_open", "status", "expires_at"),
-        Index("question_conversation", "conversation_id", "id"),
+        Index("question_conversation", "conversation_id", "status", "id"),
     )
 
     id: int | None = Field(default=None, sa_column=Column(BigId, primary_key=True))

@@ -43,7 +43,6 @@ from gateway.outbound.steps import Names, steps_so_far
 from gateway.people.identity import Language
 from gateway.presets.team_house import TeamHouse
 from gateway.questions.questions import Desk
-from gateway.questions.waiting import AskingLanes
 from gateway.recipes.recipes import Recipes
 from gateway.redact import Redactor
 from gateway.settings.access import Access
@@ -81,7 +80,6 @@ class Turns:
     ops_channel: str | None = None
     steer: bool = True
     groups: Groups = field(default_factory=Groups)
-    asking: AskingLanes = field(default_factory=AskingLanes)
     asked: Callable[[], None] = lambda: None
     spoke: Callable[[Begun], None] = lambda _: None
     condensed: Callable[[], None] = lambda: None
@@ -170,7 +168,7 @@ class Turns:
         """Keep the views of the sessions that ran last, so that a next turn reads only what is new."""
         if view is None:
             return
-        self._recent[journal.session_id] = view
+        self._recent[journal.session_id] = view.extended(journal.stored[len(view.rows) :])
         self._recent.move_to_end(journal.session_id)
         while len(self._recent) > 1 and sum(len(v.rows) for v in self._recent.values()) > RECENT:
             self._recent.popitem(last=False)
@@ -311,7 +309,6 @@ class Turns:
             make = self.senders.rewritten if rewritten else self.senders.letter
             self.senders.send(make(row_id, draft))
             if not rewritten:
-                self.asking.add(begun.lane.id)
                 self.asked()
 
         team = begun.team or self.teams.fallback()

@@ -37,8 +37,8 @@ from sqlalchemy import Connection, text
 from agent_core.models.demo import DemoModel
 from channels.terminal.channel import TerminalChannel, TerminalClient
 from gateway.app import Core
-from gateway.people import access
 from gateway.settings.access import Access
+from tests.harness import judged
 from tests.unit.gateway.console_house import OF, ConsoleHouse, console_house
 
 CHANGE_S = 1.0  # between changes that every page is told of
@@ -224,7 +224,7 @@ def _change(conn: Connection, number: int) -> None:
     now = dt.datetime.now(dt.UTC)
     conn.execute(text("delete from pairing"))
     for one in range(number % 7 + 1):
-        access.judge(conn, Access(default="pairing"), f"telegram:{9_000 + one}", "Bob", now)
+        judged(conn, Access(default="pairing"), f"telegram:{9_000 + one}", "Bob", now)
 
 
 async def measured(viewers: int, seconds: float, rounds: int, *, pages: bool = False) -> Report:

@@ -13,13 +13,13 @@ from agent_core.storage.tables_memory import MemoryRow
 from channels.types import Address
 from gateway.outbound import outbox
 from gateway.outbound.draft import Draft
-from gateway.people import access
 from gateway.presets import eval_runs
 from gateway.presets.eval_runs import Begin
 from gateway.schedules.schedule import add_reminder
 from gateway.settings.access import Access
 from gateway.storage.schema import open_database
 from gateway.storage.tables import Conversation, OutboxStatus, Question
+from tests.harness import judged
 
 _CONVERSATION = Conversation.__table__  # type: ignore[attr-defined]
 MODELS = ("anthropic/claude-sonnet-4-5", "openai/gpt-5-mini")
@@ -38,8 +38,8 @@ def _all(conn: Connection) -> None:
     now = dt.datetime.now(dt.UTC)
     lane = conn.execute(select(_CONVERSATION).limit(1)).one()
     owner = "web:me"
-    access.judge(conn, Access(default="pairing"), "telegram:8100200300", "Alice", now)
-    access.judge(conn, Access(default="allow"), "telegram:42", "Bob", now)
+    judged(conn, Access(default="pairing"), "telegram:8100200300", "Alice", now)
+    judged(conn, Access(default="allow"), "telegram:42", "Bob", now)
     draft = Draft(1, "late", "telegram:42", Address("telegram", "9", "42"), "The evening report.")
     number = outbox.put(conn, draft, now)
     parked = "update outbox set status = :s, error = :e where id = :id"

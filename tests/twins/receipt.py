@@ -36,7 +36,7 @@ class MemoryReceipt:
         self._final += final
         self._note("shown", message_id, final)
 
-    async def settled(self, index: int) -> None:
+    async def settled(self, index: int, *, last: bool = False) -> None:
         """Message `index` is final. They settle in order."""
         assert index < len(self._ids), f"message {index} was never shown"
         assert index <= self._final, f"message {index} settled before message {self._final}"

@@ -10,12 +10,12 @@ from gateway.people.access import (
     UnknownCode,
     Verdict,
     approve,
-    judge,
     people,
     revoke,
 )
 from gateway.settings.access import Access
 from gateway.storage.db import Database
+from tests.harness import judged
 from tests.house import on_sqlite
 
 pytestmark = pytest.mark.statements
@@ -29,7 +29,7 @@ async def asks(
     db: Database, person: str = STRANGER, policy: Access = PAIRING, hours: float = 0.0
 ) -> Verdict:
     at = NOW + dt.timedelta(hours=hours)
-    return await db.write(lambda conn: judge(conn, policy, person, "Mallory", at))
+    return await db.write(lambda conn: judged(conn, policy, person, "Mallory", at))
 
 
 async def test_a_stranger_gets_one_code_and_keeps_it(db: Database) -> None:

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 from gateway.cli.config import find
 from gateway.cli.main import app
 from gateway.cli.run import plain
+from tests.harness import judged
 
 ROOT = Path(__file__).parents[3]
 
@@ -112,13 +113,12 @@ def test_a_pairing_code_lets_its_person_in(swarmgate: Command):
     import datetime as dt
 
     from gateway.cli.admin import transact
-    from gateway.people.access import judge
     from gateway.settings.access import Access
     from gateway.settings.settings import load
 
     now = dt.datetime.now(dt.UTC)
     settings = load(None, {})
-    verdict = transact(settings, lambda c: judge(c, Access(), "telegram:5", "Alice", now))
+    verdict = transact(settings, lambda c: judged(c, Access(), "telegram:5", "Alice", now))
     (row,) = swarmgate.json("users", "list")
     assert row == {"id": "telegram:5", "name": "Alice", "access": "pairing", "code": verdict.code}
     assert "telegram:5 (Alice) may talk now" in swarmgate("users", "approve", str(verdict.code))

@@ -24,6 +24,7 @@ from gateway.outbound.draft import Draft
 from gateway.people import access
 from gateway.settings.access import Access
 from gateway.storage.tables import OutboxStatus
+from tests.harness import judged
 from tests.unit.gateway.console_house import ConsoleHouse, console_house, on
 
 NOW = dt.datetime.now(dt.UTC)
@@ -95,7 +96,7 @@ async def test_a_pairing_code_is_approved_in_the_console_and_by_nobody_who_only_
 ) -> None:
     pairing = Access(default="pairing")
     verdict = await house.core.db.write(
-        lambda conn: access.judge(conn, pairing, "telegram:5", "Eve", NOW)
+        lambda conn: judged(conn, pairing, "telegram:5", "Eve", NOW)
     )
     code = verdict.code or ""
     async with house.visit("viewer") as visit:
@@ -124,7 +125,7 @@ async def audit_of(house: ConsoleHouse) -> list[dict[str, Any]]:
 async def test_forgetting_a_person_needs_an_admin_and_the_persons_id(house: ConsoleHouse) -> None:
     await house.core.db.write(_long_session)
     open_ = Access(default="allow")
-    await house.core.db.write(lambda conn: access.judge(conn, open_, "telegram:1", "Alice", NOW))
+    await house.core.db.write(lambda conn: judged(conn, open_, "telegram:1", "Alice", NOW))
     async with house.visit("operator") as visit:
         assert "Forget everything" not in await visit.see("/people/telegram%3A1")
         said = await visit.do("/people/telegram%3A1/forget", confirm="telegram:1")
@@ -376,7 +377,7 @@ async def test_a_shipped_preset_is_told_from_ones_own(house: ConsoleHouse, tmp_p
 
 async def test_a_budget_is_granted_once_more_until_its_day_is_over(house: ConsoleHouse) -> None:
     open_ = Access(default="allow")
-    await house.core.db.write(lambda conn: access.judge(conn, open_, "telegram:1", "Alice", NOW))
+    await house.core.db.write(lambda conn: judged(conn, open_, "telegram:1", "Alice", NOW))
     async with house.visit("viewer") as visit:
         assert "Grant once more" not in await visit.see("/people/telegram%3A1")
     async with house.visit("operator") as visit:

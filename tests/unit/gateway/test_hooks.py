@@ -24,6 +24,7 @@ from gateway.redact import Redactor
 from gateway.schedules.schedules import runs_of
 from gateway.settings.settings import Settings
 from gateway.storage.db import Database
+from tests.harness import judged
 from tests.house import START, House, settings
 from tests.unit.gateway.asking import PAY, THE_TEAM
 
@@ -265,7 +266,7 @@ async def test_a_post_that_comes_to_two_replicas_at_once_is_one(opened: Made, au
 async def test_a_person_who_was_revoked_gets_no_turn(opened: Made):
     desk = await opened([])
     await desk.house.db.write(
-        lambda conn: access.judge(conn, desk.house.settings.access, ALICE, "", START)
+        lambda conn: judged(conn, desk.house.settings.access, ALICE, "", START)
     )
     await desk.house.db.write(lambda conn: access.revoke(conn, ALICE))
     assert await desk.signed(BODY) == 403

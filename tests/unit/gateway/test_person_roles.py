@@ -13,6 +13,7 @@ from agent_core.approvals import Rule
 from gateway.people import access, roles
 from gateway.settings.access import Access
 from gateway.storage.db import Database
+from tests.harness import judged
 from tests.unit.gateway.asking import PAY
 from tests.unit.gateway.console_house import ConsoleHouse, console_house, on
 from tests.unit.gateway.test_approval_rules import pay, press, ruled
@@ -33,7 +34,7 @@ async def house(tmp_path: Path, database_url: str) -> AsyncIterator[ConsoleHouse
 
 
 def _known(conn: Connection, person: str) -> None:
-    access.judge(conn, Access(default="allow"), person, "Alice", NOW)
+    judged(conn, Access(default="allow"), person, "Alice", NOW)
 
 
 async def give(house: ConsoleHouse, who: str, person: str, role: str) -> tuple[int, dict[str, Any]]:
