@@ -26,6 +26,7 @@ from gateway.engine import jobs
 from gateway.engine.base import BACKOFF, Progress, Runner
 from gateway.engine.ears import Ears
 from gateway.engine.fence import AWAY, RETRY_S
+from gateway.engine.fetching import Fetching
 from gateway.engine.jobs import Later
 from gateway.engine.mail import Mail
 from gateway.engine.recovery import UNREACHED, Beats, Recovery
@@ -87,6 +88,7 @@ class ProcrastinateEngine:
         self._mail = Mail(db, self._own)
         self._ears = Ears(url, woken=self._woken, ended=self._is_ended)
         self._app = App(connector=self._ears)
+        self._app.job_manager = self._fetching = Fetching(self._ears)
         self._app.task(name=jobs.TASK, queue=jobs.QUEUE, pass_context=True)(self._run)
         self._recovery = Recovery(
             db,
@@ -218,6 +220,7 @@ class ProcrastinateEngine:
         return {number for number in ids if number is not None}
 
     def _woken(self, conversation_id: str) -> None:
+        self._fetching.heard()
         run = self._runs.get(conversation_id)
         if run is not None:
             run.told = True
@@ -269,6 +272,7 @@ class ProcrastinateEngine:
         """The job is stored as ended. What was deferred behind it meanwhile could not be fetched before."""
         self._jobs.pop(run.job, None)
         if run.told and not self._draining:
+            self._fetching.heard()
             self._mail.soon(self._ears.look)
 
     async def _serve(self, lane: str, principal: str, run: _Run, failures: int) -> None:
