@@ -11,11 +11,11 @@ from psycopg_pool import AsyncConnectionPool
 from sqlalchemy.engine import make_url
 
 from gateway.engine.jobs import ENDED, QUEUE, WOKEN
+from gateway.storage.postgres import KEEPALIVE
 
 POOL = 6
 JOBS = f"procrastinate_queue_v1#{QUEUE}"
 LOOK = json.dumps({"type": "job_inserted", "job_id": 0})  # the worker looks at the type alone
-KEEPALIVE = {"keepalives_idle": 10, "keepalives_interval": 5, "keepalives_count": 3}
 Forward = Callable[..., Awaitable[Any]]
 
 
