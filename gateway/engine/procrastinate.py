@@ -35,7 +35,7 @@ from gateway.storage.db import Database
 
 log = logging.getLogger(__name__)
 logging.getLogger("procrastinate").setLevel(logging.WARNING)  # else two lines for each job
-POLL_S = 0.25  # a notice may be swallowed while the worker fetches
+POLL_S = 0.25  # for jobs that no notice told (fetching.py)
 OUTAGE_GRACE_S = 10.0  # for turns whose worker has lost the database
 RESTART_S = 0.5
 STOPPED_S = 5.0  # how long a stop waits for another process to say that the turn has ended
