@@ -102,7 +102,7 @@ def daily(text: str, keywords: Sequence[str] = (), tiers: Tiers = DEFAULT) -> st
     }
     best = sorted(scores, key=lambda at: (-scores[at], at))[: tiers.sentences]
     kept = [0, *sorted(best), len(parts) - 1]
-    body = _joined([parts[at] for at in kept])
+    body = _joined([parts[at] for at in kept], text)
     labels = _LABELS[texts.is_chinese(text)]
     return f"{labels[0]}{', '.join(keywords)}\n{body}" if keywords else body
 
@@ -201,11 +201,11 @@ def _idf(cut: Sequence[Sequence[str]]) -> dict[str, float]:
     return {word: math.log((1 + len(cut)) / (1 + count)) + 1 for word, count in seen.items()}
 
 
-def _joined(parts: Iterable[str]) -> str:
-    """Sentences as they stood; a blank where what stood between two of them is gone."""
+def _joined(parts: Sequence[str], text: str) -> str:
+    """Sentences of a text as they stood; a blank where what stood between two of them is gone."""
     joined = ""
-    for part in parts:
-        glue = " " if _needs_blank(joined, part) else ""
+    for left, part in zip(("", *parts), parts, strict=False):
+        glue = " " if left + part not in text and _needs_blank(left, part) else ""
         joined += glue + (part.lstrip() if glue else part)
     return joined.strip()
 

@@ -102,6 +102,11 @@ def test_a_chinese_sentence_behind_an_english_one_stays_a_sentence() -> None:
     assert [s.strip() for s in sentences(mixed)] == ["Sold.", "再见"]
 
 
+def test_daily_puts_no_blank_where_nothing_is_gone() -> None:
+    """TIR-3: so it is never longer than the text."""
+    assert daily("。0。0!0!。。。0") == "。0。0!0!0"
+
+
 def test_rare_words_win_a_place() -> None:
     """TIR-3: a sentence is as good as its words are rare on the average."""
     dull = [f"The price went up on day {n}." for n in "abcdefghi"]
