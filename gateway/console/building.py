@@ -8,6 +8,7 @@ from sqlalchemy import Connection
 from gateway.console import live, logins
 from gateway.console.api import Api
 from gateway.console.eval_room import EvalRoom
+from gateway.console.flash import Flash
 from gateway.console.house import House
 from gateway.console.keys import Keyring
 from gateway.console.plan import ACTIONS, VIEWS
@@ -47,7 +48,7 @@ def building_of(house: House, token: ConsoleToken) -> Building:
     views, actions = list(VIEWS), list(ACTIONS)
     house.evals.changed = pulse.nudge
     return Building(
-        Site(house, doorman, pulse, views, actions),
+        Site(house, doorman, pulse, Flash(settings.http.public_url), views, actions),
         Api(house, doorman, views, actions),
         pulse,
         house.evals,

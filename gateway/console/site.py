@@ -4,7 +4,6 @@ Each form carries the log-in's own proof (`form`), besides SameSite=Strict cooki
 """
 
 import logging
-from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote, urlsplit
@@ -14,6 +13,7 @@ from aiohttp import web
 from gateway.console import render
 from gateway.console.api import require
 from gateway.console.calls import Action, Call, Done, Refused, View, missing
+from gateway.console.flash import Flash, Told
 from gateway.console.house import House
 from gateway.console.menu import FOLLOWS, MENU
 from gateway.console.pulse import Pulse
@@ -35,7 +35,6 @@ TYPES = {
 }
 LANGUAGE = "swarmgate-console-language"  # a cookie: it says nothing of anybody
 LONGEST = 100  # characters of a file's name: a much longer one is an error of the disk
-FLASHES = 200  # log-ins whose last action is still to be told
 SAFE = ("GET", "HEAD")
 
 
@@ -47,6 +46,7 @@ class Site:
         house: House,
         doorman: Doorman,
         pulse: Pulse,
+        flash: Flash,
         views: list[View],
         actions: list[Action],
     ) -> None:
@@ -54,7 +54,7 @@ class Site:
         self._doorman = doorman
         self._pulse = pulse
         self._router = Router(views, actions)
-        self._flashes: OrderedDict[str, tuple[str, str]] = OrderedDict()
+        self._flash = flash
 
     async def handle(self, request: web.Request) -> web.StreamResponse:
         """One request."""
@@ -104,12 +104,13 @@ class Site:
             done = await found.action.do(call)
             if not isinstance(done, Done):
                 raise missing()  # it answers programs alone
-            told, to = ("good", done.said), done.to or to
+            told, to = Told("good", done.said), done.to or to
         except Refused as e:
-            told = ("bad", self._said(e, language_of(request)))
+            told = Told("bad", self._said(e, language_of(request)))
         self._pulse.nudge()
-        self._flash(who, told)
-        return _see(to)
+        response = _see(to)
+        self._flash.tell(request, response, who, told)
+        return response
 
     # Log-in --------------------------------------------------------------------------------------
 
@@ -177,7 +178,7 @@ class Site:
         status: int = 200,
         **values: Any,
     ) -> web.Response:
-        tone, said = self._flashes.pop(who.login, ("", ""))
+        told = self._flash.told(request, who)
         text = render.page(
             template,
             language_of(request),
@@ -188,10 +189,13 @@ class Site:
             follows=FOLLOWS.get(view.nav, "") if view else "",
             title=view.title if view else "Console",
             here=request.rel_url.raw_path_qs,
-            flash={"tone": tone, "said": said},
+            told=told,
             **values,
         )
-        return _html(text, status)
+        response = _html(text, status)
+        if told is not None:
+            self._flash.forget(request, response)
+        return response
 
     def _error(self, request: web.Request, who: Visitor, e: Refused) -> web.Response:
         said = self._said(e, language_of(request))
@@ -199,12 +203,6 @@ class Site:
 
     def _said(self, e: Refused, language: Language) -> str:
         return phrase(str(e), language)
-
-    def _flash(self, who: Visitor, told: tuple[str, str]) -> None:
-        """Keep what came of an action, as (tone, words), for the page that is seen next."""
-        self._flashes[who.login] = told
-        while len(self._flashes) > FLASHES:
-            self._flashes.popitem(last=False)
 
 
 def language_of(request: web.Request) -> Language:

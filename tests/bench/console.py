@@ -37,6 +37,7 @@ from sqlalchemy import Connection, text
 from agent_core.models.demo import DemoModel
 from channels.terminal.channel import TerminalChannel, TerminalClient
 from gateway.app import Core
+from gateway.console.flash import LIVE
 from gateway.settings.access import Access
 from tests.harness import judged
 from tests.unit.gateway.console_house import OF, ConsoleHouse, console_house
@@ -134,7 +135,7 @@ async def _look(
             continue
         last = time.monotonic()
         await asyncio.sleep(random.random() * pace)
-        async with client.get(f"/console{path}") as page:
+        async with client.get(f"/console{path}", headers={LIVE: "1"}) as page:
             await page.read()
 
 

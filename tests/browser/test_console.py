@@ -231,7 +231,16 @@ async def test_an_operator_runs_the_cases_of_a_preset_and_watches_them_pass_or_f
     await expect(page.get_by_role("heading", name="Being run")).to_be_visible()
     await picture(page, pictures, "console-cases-running")
     content = page.locator("#content")  # nobody loads the page again
+    looks: list[str | None] = []
+    page.on(
+        "request",
+        lambda r: (
+            looks.append(r.headers.get("x-console-live")) if r.resource_type == "fetch" else None
+        ),
+    )
     await expect(content).to_contain_text("1 of 2 passed", timeout=120_000)
+    assert looks, "it looks for what has changed"
+    assert set(looks) == {"1"}, "and takes no words that are meant for a page"
     await expect(content).to_contain_text("'la la la' is not in the answer")
     await expect(page.get_by_role("heading", name="Being run")).to_have_count(0)
 

@@ -61,7 +61,7 @@ async function refresh() {
   if (!content || busy(content)) return;
   let answer;
   try {
-    answer = await fetch(location.href, { headers: { Accept: "text/html" } });
+    answer = await fetch(location.href, { headers: { Accept: "text/html", "X-Console-Live": "1" } });
   } catch {
     return; // the stream says that the gateway is away
   }

@@ -7,9 +7,11 @@ from collections.abc import AsyncIterator
 from functools import partial
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from sqlalchemy import Connection, insert, text
+from yarl import URL
 
 from agent_core.compaction.decisions import Cleared, Summary, checkpoint
 from agent_core.storage.sessions import add_checkpoint
@@ -120,6 +122,39 @@ async def audit_of(house: ConsoleHouse) -> list[dict[str, Any]]:
     async with house.program("admin") as client, client.get("/api/v1/access") as response:
         deeds: list[dict[str, Any]] = (await response.json())["deeds"]
         return deeds
+
+
+async def test_what_came_of_an_action_is_told_once_to_the_page_that_follows(
+    house: ConsoleHouse,
+) -> None:
+    words = "This needs the role operator"
+    async with house.visit("viewer") as visit, house.visit("operator") as other:
+        data = {"form": visit.form, "back": "/console"}
+        await visit.client.post("/console/halt", data=data, allow_redirects=False)
+        looks = {"X-Console-Live": "1"}  # the old page, which heard of the change before it is left
+        async with visit.client.get("/console", headers=looks) as response:
+            assert words not in await response.text()
+        (cookie,) = [c for c in visit.client.cookie_jar if "told" in c.key]
+        assert cookie["httponly"]
+        other.client.cookie_jar.update_cookies({cookie.key: cookie.value}, URL(house.url))
+        assert words not in await other.see(""), "it was not told by this log-in"
+        assert words in await visit.see("")
+        assert words not in await visit.see("")
+
+
+async def test_long_words_about_an_action_are_cut_to_what_a_browser_keeps(
+    house: ConsoleHouse,
+) -> None:
+    who = f"telegram:{'人' * 850}"
+    open_ = Access(default="allow")
+    await house.core.db.write(lambda conn: judged(conn, open_, who, "Alice", NOW))
+    async with house.visit("operator") as visit:
+        path = f"/console/people/{quote(who, safe='')}/access"
+        data = {"form": visit.form, "back": "/console", "access": "allowed"}
+        async with visit.client.post(path, data=data, allow_redirects=False) as response:
+            (cookie,) = response.headers.getall("Set-Cookie")
+        assert len(cookie) < 4_096
+        assert f"{who[:780]}" in await visit.see("")
 
 
 async def test_forgetting_a_person_needs_an_admin_and_the_persons_id(house: ConsoleHouse) -> None:
