@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import pytest_asyncio
-from playwright.async_api import Browser, BrowserContext, Page, async_playwright
+from playwright.async_api import Browser, BrowserContext, Page, async_playwright, expect
 
 from tests.browser.memory_host import Gateway
 from tests.browser.scripted import Turns
@@ -24,6 +24,8 @@ FLAGS = [
     "--disable-sync",
     "--no-first-run",
 ]
+PATIENCE_MS = 15_000  # what is expected takes its time on a loaded machine
+expect.set_options(timeout=PATIENCE_MS)
 WINDOWS = [
     Window("wide-light", 1280, 800, "light"),
     Window("phone-dark", 390, 844, "dark"),
@@ -71,7 +73,7 @@ async def context(browser: Browser, window: Window, language: str) -> AsyncItera
         has_touch=window.phone,
         is_mobile=window.phone,
     )
-    context.set_default_timeout(15_000)
+    context.set_default_timeout(PATIENCE_MS)
     yield context
     await context.close()
 

@@ -17,7 +17,7 @@ from tests.contract.engines import shared_by
 from tests.house import House, on_sqlite, settings, until
 
 LANES = 8
-RACES = 2_000  # as many as fit into the time, on each engine and database
+RACES = 600  # in whole turns, on each engine and database; test_engine.py races 2,000 times with the engines alone
 RACING_S = 40.0
 SEED = 20260801
 
@@ -74,9 +74,7 @@ async def test_a_message_at_the_very_end_of_a_turn_is_answered(build: Build):
         await asyncio.gather(*(lane(n, f"{900 + n}") for n in range(LANES)))
         await home.quiet()
         print(f"{sum(raced)} races, none lost")
-        assert (
-            sum(raced) >= 30
-        )  # a loaded machine; the engines alone race 2,000 times in test_engine.py
+        assert sum(raced) >= 30  # on a loaded machine
         for number in range(LANES):
             said = " ".join(home.channel.texts(str(900 + number)))
             for n in range(raced[number]):
