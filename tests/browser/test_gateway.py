@@ -53,8 +53,8 @@ async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Run
 
 @pytest_asyncio.fixture(loop_scope="session")
 async def gateway(tmp_path: Path) -> AsyncIterator[RunningGateway]:
-    """One that the walk starts and ends itself."""
-    gateway = RunningGateway(tmp_path)
+    """One that the walk starts and ends itself; each message is a turn of its own, whenever it comes."""
+    gateway = RunningGateway(tmp_path, more="sessions: {while_busy: queue}\n")
     yield gateway
     await gateway.kill()
 

@@ -14,8 +14,8 @@ pytestmark = [pytest.mark.asyncio(loop_scope="module"), pytest.mark.slow]
 
 @pytest_asyncio.fixture(loop_scope="module", scope="module")
 async def running(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Stage]:
-    """A gateway to which strangers need a pairing code, and that knows alice (1)."""
-    access = {"default": "pairing", "allow": ["telegram:1"]}
+    """A gateway to which strangers need a pairing code, and that knows three people (1, 2, 3)."""
+    access = {"default": "pairing", "allow": [f"telegram:{n}" for n in (1, 2, 3)]}
     async with stage(tmp_path_factory.mktemp("beside"), access=access) as made:
         await made.gateway.start()
         yield made
@@ -28,9 +28,9 @@ async def test_a_second_run_is_refused_in_one_line(running: Stage):
     (said,) = done.problems
     assert said["level"] == "error"
     assert re.search(r"another swarmgate is running on .*; stop it first", said["event"])
-    running.telegram.say(1, "still there?")
-    await running.answered([1])
-    running.once({1: "still there?"})
+    running.telegram.say(2, "still there?")
+    await running.answered([2])
+    running.once({2: "still there?"})
 
 
 async def test_chat_goes_through_the_control_socket(running: Stage):
@@ -62,11 +62,11 @@ async def test_a_stranger_is_let_in_by_the_code_that_was_shown(running: Stage):
 
 
 async def test_a_person_who_is_shut_out_is_not_answered_any_more(running: Stage):
-    running.telegram.say(1, "am I in?")
-    await running.answered([1], 2)
-    done = await running.gateway.command("users", "revoke", "telegram:1")
+    running.telegram.say(3, "am I in?")
+    await running.answered([3])
+    done = await running.gateway.command("users", "revoke", "telegram:3")
     assert done.code == 0, done.err
-    running.telegram.say(1, "and now?")
-    running.telegram.say(5, "later")
-    await running.answered([5], 3)
-    assert len(running.texts(1)) == 2
+    running.telegram.say(3, "and now?")
+    running.telegram.say(1, "later")
+    await running.answered([1])
+    assert running.texts(3) == ["am I in?"]
