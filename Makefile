@@ -10,8 +10,8 @@ PYTHON ?= $(shell for p in python3 python3.14 python3.13 python3.12 python3.11 p
 # pip is quiet and asks nothing; an index of one's own comes through pip's usual settings
 PIP := $(BIN)/python -m pip --disable-pip-version-check install --quiet
 PYTEST := $(BIN)/python -m pytest
-# Two workers halve the time on two cores; PYTEST_ARGS takes anything else, such as -k NAME.
-WORKERS ?= 2
+# Three workers for two cores: kills and outages wait more than they compute. PYTEST_ARGS takes anything else, such as -k NAME.
+WORKERS ?= 3
 PICTURES := build/pictures
 SOURCES := agent_core channels gateway swarm_presets
 

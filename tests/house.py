@@ -254,6 +254,7 @@ class House:
                 OwnRecall(db),
                 self.turns.known,
                 self.turns.staff.memory,
+                patience=60.0,  # what is recalled does not hang on how busy a machine is
             ),
         )
         self.engine: Engine = engine(self) if engine else self._local()

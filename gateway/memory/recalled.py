@@ -12,7 +12,7 @@ from typing import Any
 
 from sqlalchemy import Connection
 
-from agent_core.assembly.gather import PRIVATE, gather_context
+from agent_core.assembly.gather import PATIENCE, PRIVATE, gather_context
 from agent_core.book import Portfolio
 from agent_core.compaction.archive_index import related
 from agent_core.compaction.head import harmless
@@ -60,6 +60,7 @@ class Recaller:
     """Reads before a turn begins; `known` gives rows of a session that are in memory already.
 
     `rules` says what a conversation's preset lets its supervisor read; in groups in lite mode that is nothing.
+    `patience` is how many seconds a turn waits for each source.
     """
 
     db: Database
@@ -68,6 +69,7 @@ class Recaller:
     recall: Recall
     known: Callable[[str], Sequence[Row]]
     rules: Callable[[Lane], MemoryRules] = lambda _: MemoryRules()
+    patience: float = PATIENCE
     _expected: OrderedDict[str, None] = field(default_factory=OrderedDict)
 
     def expects(self, conversation_id: str) -> bool:
@@ -111,6 +113,7 @@ class Recaller:
             self.portfolio if asked.known.book or asked.known.memories else None,
             self.recall,
             shown=shown,
+            patience=self.patience,
             most=rules.recall,
         )
         archived, refs = _archived(asked, shown)

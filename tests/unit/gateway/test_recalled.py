@@ -96,6 +96,7 @@ async def test_what_was_recalled_is_stored_and_never_twice_in_view(db: Database)
     async with House(db, model) as house:
         await told(house)
         await house.ask("which broker is my favourite?")
+        assert "Quellbach" in recalled(model.requests[-1])
         before = model.requests[-1].messages
         await house.ask("is that broker still my favourite?")
         after = model.requests[-1].messages
