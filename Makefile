@@ -53,7 +53,7 @@ fuzz: $(VENV)/.installed-dev  ## all properties with examples that nobody has tr
 $(CRYPTO)/.installed: pyproject.toml | $(BIN)/python
 	@echo "installing into $(CRYPTO), with ccxt …"
 	@$(BIN)/python -m venv $(CRYPTO)
-	@$(CRYPTO)/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[crypto]' pytest pytest-asyncio pytest-timeout
+	@$(CRYPTO)/bin/python -m pip --disable-pip-version-check install --quiet --editable '.[crypto]' hypothesis pytest pytest-asyncio pytest-timeout
 	@touch $@
 
 test-crypto: $(CRYPTO)/.installed  ## the source of coins, with ccxt, in an environment of its own
