@@ -43,15 +43,7 @@ class Flash:
         cut = raw if len(raw) <= LONGEST else raw[:LONGEST] + "…".encode()
         said = json.dumps([told.tone, cut.decode(errors="ignore")], ensure_ascii=False)
         body = urlsafe_b64encode(said.encode()).decode()
-        response.set_cookie(
-            self._cookie.name(request),
-            f"{body}.{_proof(who, body)}",
-            max_age=SECONDS,
-            path="/",
-            httponly=True,
-            samesite="Strict",
-            secure=self._cookie.secure(request),
-        )
+        self._cookie.put(request, response, f"{body}.{_proof(who, body)}", SECONDS)
 
     def told(self, request: web.Request, who: Visitor) -> Told | None:
         """The words for this page, if there are any."""
@@ -63,13 +55,7 @@ class Flash:
 
     def forget(self, request: web.Request, response: web.StreamResponse) -> None:
         """With the page that tells them: once is enough."""
-        response.del_cookie(
-            self._cookie.name(request),
-            path="/",
-            httponly=True,
-            samesite="Strict",
-            secure=self._cookie.secure(request),
-        )
+        self._cookie.drop(request, response)
 
 
 def _proof(who: Visitor, body: str) -> str:

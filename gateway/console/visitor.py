@@ -96,8 +96,7 @@ class Doorman:
         name = self._cookie.name(request)
         if cookie := request.cookies.get(name, ""):
             await self._db.write(lambda conn: logins.end(conn, logins.id_of(cookie)))
-        secure = self._cookie.secure(request)
-        response.del_cookie(name, path="/", httponly=True, samesite="Strict", secure=secure)
+        self._cookie.drop(request, response)
 
     def sent_by_us(self, request: web.Request, given: str) -> bool:
         """Whether a form, or a script's request, comes from a page of this log-in."""
@@ -112,15 +111,7 @@ class Doorman:
         cookie = await self._db.write(
             lambda conn: logins.begin(conn, owner, mark, agent, now, hours)
         )
-        response.set_cookie(
-            self._cookie.name(request),
-            cookie,
-            max_age=hours * 3600,
-            path="/",
-            httponly=True,
-            samesite="Strict",
-            secure=self._cookie.secure(request),
-        )
+        self._cookie.put(request, response, cookie, hours * 3600)
         return owner
 
     def _key(self, request: web.Request, token: str) -> Key:

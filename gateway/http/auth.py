@@ -142,26 +142,16 @@ class CookieSessions:
         """Log `person` in with this response."""
         expires = int(self._clock.now().timestamp()) + COOKIE_SECONDS
         signed = f"{_b64(person.encode())}.{expires}.{secrets.token_hex(8)}"
-        response.set_cookie(
-            self._cookie.name(request),
-            f"{signed}.{self._sign(signed)}",
-            max_age=COOKIE_SECONDS,
-            path="/",
-            httponly=True,
-            samesite="Strict",
-            secure=self._cookie.secure(request),
-        )
+        value = f"{signed}.{self._sign(signed)}"
+        self._cookie.put(request, response, value, COOKIE_SECONDS)
 
     async def end(self, request: web.Request, response: web.StreamResponse) -> None:
         """Log out: the cookie is refused from now on, and deleted with this response."""
-        name = self._cookie.name(request)
         held = self._read(request)
         if held is not None:
             now = self._clock.now()
             await self._passes.refuse(held.nonce, held.person, now, held.until)
-        response.del_cookie(
-            name, path="/", httponly=True, samesite="Strict", secure=self._cookie.secure(request)
-        )
+        self._cookie.drop(request, response)
 
     def _sign(self, text: str) -> str:
         return _b64(hmac.new(self._secret, text.encode(errors="replace"), hashlib.sha256).digest())

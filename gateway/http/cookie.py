@@ -21,3 +21,27 @@ class CookieOf:
         if self.secure(request):
             return f"__Host-{self._stem}"
         return f"{self._stem}-{urlsplit('//' + request.host).port or 80}"
+
+    def put(
+        self, request: web.Request, response: web.StreamResponse, value: str, seconds: int
+    ) -> None:
+        """Send it with this response: for no script, and for no request that another site makes."""
+        response.set_cookie(
+            self.name(request),
+            value,
+            max_age=seconds,
+            path="/",
+            httponly=True,
+            samesite="Strict",
+            secure=self.secure(request),
+        )
+
+    def drop(self, request: web.Request, response: web.StreamResponse) -> None:
+        """Have the browser delete it with this response."""
+        response.del_cookie(
+            self.name(request),
+            path="/",
+            httponly=True,
+            samesite="Strict",
+            secure=self.secure(request),
+        )

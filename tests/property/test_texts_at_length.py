@@ -1,6 +1,6 @@
 """Ten thousand texts through all dialects and the splitter: to make one costs as much as to look at what became of it.
 
-Four parts, so that two workers share them.
+Four parts, so that workers share them.
 """
 
 import pytest
